@@ -205,6 +205,6 @@ fn on_path(name: &str) -> Option<PathBuf> {
 /// Each binding with the versions of its protocol, as `context.binding_version` has them.
 fn bindings() -> [(&'static str, Vec<&'static str>); 3] {
     let a2a = [a2a::Version::V03, a2a::Version::V10].map(a2a::Version::as_str);
-    let mcp = mcp::Version::ALL.map(mcp::Version::as_str);
+    let mcp = mcp::Revision::ALL.map(mcp::Revision::as_str);
     [("a2a", a2a.to_vec()), ("l8", vec![""]), ("mcp", mcp.to_vec())]
 }

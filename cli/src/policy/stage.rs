@@ -10,7 +10,7 @@ use semgate_inspect::{
     Route, RouteOptions, TextParts, asks_ambiguously,
 };
 use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
-use semgate_protocol::{Binding, Call, Form, a2a::Version, mcp};
+use semgate_protocol::{Binding, Call, a2a::Version, mcp};
 use semgate_statement::View;
 use serde_json::Value;
 
@@ -151,15 +151,10 @@ impl PolicyStage {
         )
         .doing("stage")?;
         let inspector = Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything());
-        let call = |bytes: &[u8]| match binding {
-            Binding::L8 => Call::l8(),
-            Binding::A2a if version == Version::V03.as_str() => Call::a2a(Version::V03, Form::JsonRpc),
-            Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
-            Binding::Mcp => {
-                let version = case.version.map(str::to_owned);
-                let head = head(bytes);
-                Call::mcp(mcp::Head { version: version.or_else(|| head.version.clone()), ..head })
-            }
+        let call = |bytes: &[u8]| {
+            let head = head(bytes);
+            let named = case.version.map(str::to_owned).or_else(|| head.version.clone());
+            Call::in_version(binding, version, mcp::Head { version: named, ..head })
         };
         let peer = |id: &str, shows: &[String]| Peer::configured(id).showing(shown(shows));
         let [sender, receiver] = [peer(sender, case.shows[0]), peer(receiver, case.shows[1])];
@@ -170,8 +165,13 @@ impl PolicyStage {
         let mut route = route(binding, answerer.id());
         let pinned = case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
         // the route admits everything, so it also takes messages that name no context in the protocol's words
-        let words =
-            || inspector.generation().protocol_urn(binding).filter(|_| binding == Binding::A2a).cloned();
+        let words = || {
+            inspector
+                .generation()
+                .protocol_urn(binding)
+                .filter(|_| !binding.protocol().traits().calls_tools)
+                .cloned()
+        };
         route.options.default_contexts = pinned.or_else(words).into_iter().collect();
         let route = Arc::new(route);
         let inspect = |bytes: &[u8]| {
@@ -232,7 +232,7 @@ impl PolicyStage {
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
-        let prose = if spoken == Binding::Mcp { mcp::prose_beside(value) } else { 0 };
+        let prose = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
         let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside: prose };
         let circumstances = Circumstances {
@@ -354,7 +354,7 @@ fn head(bytes: &[u8]) -> mcp::Head {
     let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let method = text("/method");
     let begins = method.as_deref() == Some(mcp::Operation::Initialize.method());
-    let of_sessions = (!begins).then(|| mcp::Version::NEWEST_WITH_SESSIONS.as_str().to_owned());
+    let of_sessions = (!begins).then(|| mcp::Revision::NEWEST_WITH_SESSIONS.as_str().to_owned());
     mcp::Head {
         version: text("/params/_meta/io.modelcontextprotocol~1protocolVersion").or(of_sessions),
         name: text("/params/name").or_else(|| text("/params/uri")),
@@ -383,22 +383,14 @@ fn route(binding: Binding, receiver: &str) -> Route {
 }
 
 fn binding(name: &str) -> Result<Binding, Fault> {
-    [Binding::L8, Binding::A2a, Binding::Mcp].into_iter().find(|binding| binding.as_str() == name).ok_or_else(
-        || Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a` or `mcp`"),
-    )
+    Binding::parse(name).ok_or_else(|| {
+        Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a` or `mcp`")
+    })
 }
 
 /// The version of a binding by its name; default: the newest.
 fn version(binding: Binding, name: Option<&str>) -> Result<&'static str, Fault> {
-    let all: &[&'static str] = match binding {
-        Binding::L8 => &[""],
-        Binding::A2a => &[Version::V10.as_str(), Version::V03.as_str()],
-        Binding::Mcp => &[
-            mcp::Version::V2026_07_28.as_str(),
-            mcp::Version::V2025_11_25.as_str(),
-            mcp::Version::V2025_06_18.as_str(),
-        ],
-    };
+    let all = binding.protocol().versions();
     let Some(name) = name else { return Ok(all.first().copied().unwrap_or_default()) };
     all.iter().find(|known| **known == name).copied().ok_or_else(|| {
         let known: Vec<String> = all.iter().map(|known| format!("`{known}`")).collect();

@@ -9,7 +9,7 @@
 
 mod answer;
 
-use crate::{Code, Refusal, conform::Said};
+use crate::{Code, Refusal, conform::Definition};
 use semgate_contexts::{Context, FieldType, json::Json};
 use semgate_protocol::Instance;
 use std::collections::{BTreeSet, HashSet};
@@ -36,16 +36,16 @@ pub(crate) struct Parameter<'c> {
 impl<'c> Parameter<'c> {
     /// The context's definition of a parameter; `None` if no member has this name.
     pub(crate) fn of(context: &'c Context, name: &str) -> Option<Self> {
-        let mut found = Self::default();
+        let mut parameter = Self::default();
         context.each_parameter(|own, field| {
             if own == name {
                 match codes_of(&field.kind) {
-                    Some(list) => drop(found.lists.insert(list)),
-                    None => found.open = true,
+                    Some(list) => drop(parameter.lists.insert(list)),
+                    None => parameter.open = true,
                 }
             }
         });
-        (found.open || !found.lists.is_empty()).then_some(found)
+        (parameter.open || !parameter.lists.is_empty()).then_some(parameter)
     }
 
     /// The only code list of the parameter; `None` if it has several lists or an open member.
@@ -73,8 +73,12 @@ fn codes_of(kind: &FieldType) -> Option<&str> {
 /// # Errors
 /// `content_invalid`: the context has no such parameter (rule `parameter`), or no such code for it (rule
 /// `x-code-list`).
-pub(crate) fn speaks_of(context: &Context, said: &Said<'_>, instance: &Instance<'_>) -> Result<(), Refusal> {
-    if !matches!(said.term.name(), QUESTION | OPTIONS) {
+pub(crate) fn speaks_of(
+    context: &Context,
+    definition: &Definition<'_>,
+    instance: &Instance<'_>,
+) -> Result<(), Refusal> {
+    if !matches!(definition.term.name(), QUESTION | OPTIONS) {
         return Ok(());
     }
     let Some(name) = instance.object.get(PARAMETER).and_then(Json::as_str) else { return Ok(()) };

@@ -1,17 +1,17 @@
 //! Third stage: content against the definitions of the context.
 
 use crate::{
-    Code, Facts, Refusal,
-    case::Case,
-    clarify, gaps,
+    Code, Facts, Refusal, clarify,
     generation::Named,
+    inspection::Inspection,
+    missing_fields,
     resolve::{Resolved, is_step},
-    rounds::{self, Meaning},
     shadow::beside_unfit,
+    term_negotiation::{self, Meaning},
     tools,
 };
 use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
-use semgate_protocol::{Binding, Instance, Unadmitted, Vocabulary};
+use semgate_protocol::{Instance, Unadmitted, Vocabulary};
 
 /// Maximum number of concept names in a hint.
 const HINTED_NAMES: usize = 12;
@@ -21,20 +21,20 @@ const HINTED_NAMES: usize = 12;
 #[derive(Debug)]
 pub struct Conformed<'c, 'j> {
     resolved: Resolved<'c, 'j>,
-    said: Vec<Said<'c>>,
+    definitions: Vec<Definition<'c>>,
     teaches: Vec<Meaning>,
 }
 
 /// The definition of an instance, in the order of the message's instances.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said<'c> {
+pub(crate) struct Definition<'c> {
     pub context: &'c Context,
     pub term: &'c Term,
     pub shape: &'c Shape,
     pub origin: Origin,
 }
 
-impl Said<'_> {
+impl Definition<'_> {
     /// The context line of the instance, as limits count it.
     pub(crate) fn line(&self) -> &str {
         match self.origin {
@@ -62,32 +62,32 @@ type Defined<'c> = (&'c Context, &'c Term, Origin);
 /// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule. `too_complex` if
 /// the check exceeds the work budget of a message.
 pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c, 'j>, Refusal> {
-    let said = match define(&resolved) {
+    let terms = match define(&resolved) {
         Ok(terms) => terms,
         Err(refusal) => {
             let facts = resolved.facts();
             return Err(refusal.with_facts(facts));
         }
     };
-    match fit(&said, &resolved) {
-        Ok((said, teaches)) => Ok(Conformed { resolved, said, teaches }),
+    match fit(&terms, &resolved) {
+        Ok((definitions, teaches)) => Ok(Conformed { resolved, definitions, teaches }),
         Err(refusal) => {
-            let concepts = said.iter().map(|(_, term, origin)| origin.name(term)).collect();
+            let concepts = terms.iter().map(|(_, term, origin)| origin.name(term)).collect();
             let facts = Facts { concepts, shadow: beside_unfit(&resolved), ..resolved.facts() };
-            let terms = said.iter().map(|(context, term, _)| (*context, *term));
+            let terms = terms.iter().map(|(context, term, _)| (*context, *term));
             Err(refusal.of_tool_call(tools::visible_call(&resolved, terms)).with_facts(facts))
         }
     }
 }
 
-/// Looks up every name before any content is judged: `concept_undefined` precedes `content_invalid`.
-fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
+/// Refuses content that the route does not admit, and steps of a handshake that it does not open.
+fn admitted(resolved: &Resolved<'_, '_>) -> Result<(), Refusal> {
     let message = resolved.message();
-    let named = resolved.named();
+    let calls_tools = resolved.case().protocol().traits().calls_tools;
     if let Some(Unadmitted { pointer, admit }) = &message.uninspectable {
-        let instead = match message.binding {
-            Binding::Mcp => "leave it out",
-            Binding::L8 | Binding::A2a => "say it with concepts of the context, in a data part",
+        let instead = match calls_tools {
+            true => "leave it out",
+            false => "say it with concepts of the context, in a data part",
         };
         return Err(Refusal::new(
             Code::ContentUninspectable,
@@ -96,7 +96,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         .with_hint(format!("{instead}, or ask the operator: the route must admit `{}`", admit.as_str())));
     }
     if !resolved.case().route.options.passes_handshakes
-        && message.binding != Binding::Mcp
+        && !calls_tools
         && let Some(instance) = message.instances.iter().find(|instance| is_step(instance))
     {
         return Err(Refusal::new(
@@ -109,6 +109,14 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             None => "shake hands at the route's own address for it, `snl` below this one",
         }));
     }
+    Ok(())
+}
+
+/// Looks up every name before any content is judged: `concept_undefined` precedes `content_invalid`.
+fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
+    let (message, named) = (resolved.message(), resolved.named());
+    let calls_tools = resolved.case().protocol().traits().calls_tools;
+    admitted(resolved)?;
     if let Some(gap) = &message.gap {
         return Err(undefined(named, &gap.pointer.to_string(), gap.what));
     }
@@ -118,9 +126,9 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
     // a message uses names of its own context only; protocol names come from the binding alone
     let own = resolved.case().generation.binding_of(named.urn()).is_none();
     let defined = |instance: &Instance<'_>| {
-        let found = match instance.of {
+        let known = match instance.of {
             Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
-            Vocabulary::Context if message.binding == Binding::Mcp => {
+            Vocabulary::Context if calls_tools => {
                 tools::callable(resolved.case(), named, instance.name, instance.object)?
             }
             Vocabulary::Context => {
@@ -128,10 +136,10 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
                 control.or_else(|| if own { term_of(named, instance.name) } else { None })
             }
         };
-        let signed = found.map(|(context, term)| (context, term, Origin::Signed));
-        signed.or_else(|| rounds::settled(resolved, instance)).ok_or_else(|| {
+        let signed = known.map(|(context, term)| (context, term, Origin::Signed));
+        signed.or_else(|| term_negotiation::settled(resolved, instance)).ok_or_else(|| {
             let pointer = instance.pointer.to_string();
-            if message.binding == Binding::Mcp && instance.of == Vocabulary::Context {
+            if calls_tools && instance.of == Vocabulary::Context {
                 // each caller learns its own tools from the list
                 return Refusal::new(
                     Code::ConceptUndefined,
@@ -140,7 +148,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
                 .with_hint("list the tools, and call one of them");
             }
             let refusal = undefined(named, &pointer, "names a concept that the context does not define");
-            rounds::ask(resolved, instance, refusal)
+            term_negotiation::ask(resolved, instance, refusal)
         })
     };
     message.instances.iter().map(defined).collect()
@@ -174,7 +182,7 @@ fn undefined(named: &Named, path: &str, what: &str) -> Refusal {
     ))
 }
 
-type Fit<'c> = (Vec<Said<'c>>, Vec<Meaning>);
+type Fit<'c> = (Vec<Definition<'c>>, Vec<Meaning>);
 
 fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
@@ -186,13 +194,13 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         let shape = term
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
-        let said = Said { context, term, shape, origin: *origin };
+        let definition = Definition { context, term, shape, origin: *origin };
         unambiguous(shape, instance)?;
         shape.conform_within(instance.object, without(instance), &work).map_err(|unfit| {
             let InstanceFault::Content(fault) = unfit else {
                 return too_complex(&instance.pointer.to_string());
             };
-            let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
+            let gaps = missing_fields::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
             let fit = if is_null(shape, instance, &fault.path) {
                 format!("leave it out where it has no value: `null` is one; {fit}")
@@ -202,12 +210,12 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
             gaps.refusal(&instance.pointer.join(&fault.path), &fault.rule).with_hint(gaps.hint(&fit))
         })?;
         if *origin == Origin::Signed && context.urn().line() == control {
-            match rounds::meaning(resolved, &said, instance)? {
-                Some(meaning) => rounds::add(&mut teaches, meaning, instance)?,
-                None => clarify::speaks_of(named.context(), &said, instance)?,
+            match term_negotiation::meaning(resolved, &definition, instance)? {
+                Some(meaning) => term_negotiation::add(&mut teaches, meaning, instance)?,
+                None => clarify::speaks_of(named.context(), &definition, instance)?,
             }
         }
-        all.push(said);
+        all.push(definition);
     }
     Ok((all, teaches))
 }
@@ -263,7 +271,7 @@ fn takes(term: &Term) -> String {
 }
 
 impl<'c, 'j> Conformed<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.resolved.case()
     }
 
@@ -277,13 +285,14 @@ impl<'c, 'j> Conformed<'c, 'j> {
     }
 
     /// Each instance with its definition.
-    pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
-        self.said.iter().zip(&self.resolved.message().instances)
+    pub(crate) fn instances(&self) -> impl Iterator<Item = (&Definition<'c>, &Instance<'j>)> {
+        self.definitions.iter().zip(&self.resolved.message().instances)
     }
 
     /// Facts known about the message.
     pub fn facts(&self) -> Facts {
-        let concepts = self.said.iter().map(|said| said.origin.name(said.term)).collect();
+        let concepts =
+            self.definitions.iter().map(|definition| definition.origin.name(definition.term)).collect();
         let learnt = self.teaches.iter().map(|meaning| meaning.name.clone()).collect();
         Facts { concepts, learnt, ..self.resolved.facts() }
     }

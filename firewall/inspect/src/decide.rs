@@ -1,14 +1,19 @@
 //! Fourth stage: policy decisions about every concept.
 
+mod refusals;
+
 use crate::{
     Code, Facts, Refusal,
-    case::{Case, Look},
-    conform::{Conformed, Origin, Said, too_complex, without},
+    conform::{Conformed, Definition, Origin, too_complex, without},
+    inspection::{Inspection, Look},
+    joined_texts,
     meter::AMBIGUOUS,
     resolve::Resolved,
-    shadow::{Differs, beside, cut_of},
-    together, tools,
+    shadow::{Differs, compare, cut_of},
+    tools,
 };
+pub(crate) use refusals::unmet;
+use refusals::{approved, bounds, denied, errored};
 use semgate_contexts::{InstanceFault, WorkBudget, json};
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
@@ -37,14 +42,14 @@ pub struct Decided<'c, 'j> {
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
-        Look::Decides => (beside(&conformed, &asked), kept(&conformed, None)),
+        Look::Decides => (compare(&conformed, &asked), kept(&conformed, None)),
         Look::Beforehand => (None, None),
     };
     match asked {
         Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {
             let facts = Facts { policies, shadow, asked: kept, ..conformed.facts() };
-            let terms = conformed.said().map(|(said, _)| (said.context, said.term));
+            let terms = conformed.instances().map(|(definition, _)| (definition.context, definition.term));
             let call = tools::visible_call(conformed.resolved(), terms);
             Err(refusal.of_tool_call(call).with_facts(facts))
         }
@@ -64,15 +69,15 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
     let mut tally = Tally::default();
     let around = circumstances(conformed);
-    for (position, (said, instance)) in conformed.said().enumerate() {
-        let question = question(case, said, instance, around);
-        let verdict = match said.origin {
+    for (position, (definition, instance)) in conformed.instances().enumerate() {
+        let question = question(case, definition, instance, around);
+        let verdict = match definition.origin {
             Origin::Signed => policies.decide(&question),
             Origin::Learnt => policies.decide_learnt(&question),
         };
         match verdict {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(said, instance, &obligations) {
+                if let Err(refusal) = approved(definition, instance, &obligations) {
                     tally.approval.get_or_insert((refusal, vec![policies]));
                     continue;
                 }
@@ -92,15 +97,16 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
             }
             // the first denial answers, once all content is known to be valid
             Verdict::Denied { policies, notices } => {
-                tally.deny(denied(said, instance, &notices, ""), policies)
+                tally.deny(denied(definition, instance, &notices, ""), policies)
             }
-            Verdict::Errored { policies: by, why } => tally.deny(errored(policies, said, &why), by),
+            Verdict::Errored { policies: by, why } => tally.deny(errored(policies, definition, &why), by),
         }
     }
     if tally.denial.is_none() {
-        let asked = together::each(conformed, Some(policies), around, |said, instance, question| {
-            tally.whole(policies, (said, instance, question));
-        });
+        let asked =
+            joined_texts::each(conformed, Some(policies), around, |definition, instance, question| {
+                tally.whole(policies, definition, instance, question);
+            });
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
         }
@@ -132,12 +138,14 @@ impl Tally {
     fn whole(
         &mut self,
         asked: &Policies,
-        (said, instance, question): (&Said<'_>, &Instance<'_>, &Question<'_>),
+        definition: &Definition<'_>,
+        instance: &Instance<'_>,
+        question: &Question<'_>,
     ) {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(said, instance, &obligations) {
+                if let Err(refusal) = approved(definition, instance, &obligations) {
                     self.approval.get_or_insert((refusal, vec![policies]));
                 } else if let Some(one) = obligations.iter().find(|one| holds(one)) {
                     self.deny(unmet(one), policies);
@@ -146,10 +154,10 @@ impl Tally {
                 }
             }
             Verdict::Denied { policies, notices } => {
-                self.deny(denied(said, instance, &notices, ", its parts read as one text"), policies);
+                self.deny(denied(definition, instance, &notices, ", its parts read as one text"), policies);
             }
-            Verdict::Errored { policies, why } => self.deny(errored(asked, said, &why), policies),
-            Verdict::Untypable { rule, .. } => self.deny(errored(asked, said, rule), Texts::default()),
+            Verdict::Errored { policies, why } => self.deny(errored(asked, definition, &why), policies),
+            Verdict::Untypable { rule, .. } => self.deny(errored(asked, definition, rule), Texts::default()),
         }
     }
 
@@ -168,22 +176,22 @@ impl Tally {
 /// question that was asked later.
 fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
-    let mut keeper = Keeper::new(case.keep?);
-    conformed.said().next()?;
+    let mut keeper = Keeper::new(case.state.keep.as_ref()?);
+    conformed.instances().next()?;
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
-    for (said, instance) in conformed.said() {
+    for (definition, instance) in conformed.instances() {
         let cut = cut_of(case.before, id, instance);
-        let question = question(case, said, instance, around);
-        let learnt = said.origin == Origin::Learnt;
+        let question = question(case, definition, instance, around);
+        let learnt = definition.origin == Origin::Learnt;
         let verdict = if learnt { policies.decide_learnt(&question) } else { policies.decide(&question) };
         keeper.add(policies, &question, learnt, &verdict, cut.as_ref());
     }
-    let add = |_: &Said<'_>, _: &Instance<'_>, question: &Question<'_>| {
+    let add = |_: &Definition<'_>, _: &Instance<'_>, question: &Question<'_>| {
         keeper.add(policies, question, false, &policies.decide(question), None);
     };
     // a joined text over the limit is recorded by its refusal
-    let _ = together::each(conformed, None, around, add);
+    let _ = joined_texts::each(conformed, None, around, add);
     if let Some((question, verdict)) = last {
         keeper.add(policies, question, false, verdict, None);
     }
@@ -195,7 +203,7 @@ fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
     let around = conformed.case().circumstances();
     let session = conformed.resolved().session().map(|session| Session { expires_at: session.until });
     let counted = Scores {
-        concepts: conformed.said().count() as u64,
+        concepts: conformed.instances().count() as u64,
         ambiguous: ambiguous(conformed) as u64,
         beside: conformed.resolved().message().prose,
         ..around.scores
@@ -206,13 +214,15 @@ fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
 /// Number of instances that ask an ambiguous question.
 fn ambiguous(conformed: &Conformed<'_, '_>) -> usize {
     let control = conformed.case().generation.control_line();
-    let asks = |said: &Said<'_>| said.term.name() == AMBIGUOUS && said.context.urn().line() == control;
-    conformed.said().filter(|(said, _)| asks(said)).count()
+    let asks = |definition: &Definition<'_>| {
+        definition.term.name() == AMBIGUOUS && definition.context.urn().line() == control
+    };
+    conformed.instances().filter(|(definition, _)| asks(definition)).count()
 }
 
 pub(crate) fn question<'q>(
-    case: &Case<'q>,
-    said: &Said<'q>,
+    case: &Inspection<'q>,
+    definition: &Definition<'q>,
     instance: &Instance<'q>,
     circumstances: Circumstances<'q>,
 ) -> Question<'q> {
@@ -220,65 +230,14 @@ pub(crate) fn question<'q>(
         sender: case.sender.id(),
         receiver: case.receiver,
         action: instance.performative,
-        context: said.context,
-        shape: said.shape,
+        context: definition.context,
+        shape: definition.shape,
         value: instance.object,
         without: without(instance),
         binding: case.route.binding.as_str(),
         direction: case.direction.as_str(),
         circumstances,
     }
-}
-
-/// The denial of an instance; `how` says in which form the text was read, if not as written.
-fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts, how: &str) -> Refusal {
-    let reason = format!(
-        "policy does not let this sender say `{}` with {} to this receiver{how}",
-        said.term.name(),
-        instance.performative.as_str()
-    );
-    let hint = match notices.iter().next() {
-        Some(notice) => notice.to_owned(),
-        None => "ask the operator; the decision id finds the full record".to_owned(),
-    };
-    Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
-}
-
-/// Refuses an obligation to get human approval: the gateway can ask nobody yet.
-fn approved(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) -> Result<(), Refusal> {
-    let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_deref()?)));
-    if let Some((obligation, whom)) = asked.next() {
-        let reason = format!(
-            "`{}` with {} to this receiver needs the approval of a human",
-            said.term.name(),
-            instance.performative.as_str()
-        );
-        let hint =
-            obligation.notice.as_deref().unwrap_or("ask the operator; the decision id finds the full record");
-        let detail = format!("policy `{}` asks: {whom}", obligation.policy);
-        return Err(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail));
-    }
-    Ok(())
-}
-
-/// The refusal of a reply that passes only without members that cannot be removed here.
-pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
-    Refusal::new(Code::PolicyError, "a policy asks for what cannot be done to this reply")
-        .with_hint("ask the operator; the decision id finds the full record")
-        .with_detail(format!("policy `{}` redacts, and that cannot be done here", obligation.policy))
-}
-
-/// The refusal for a policy error. It is `status_stale` for a context newer than the compiled policies: the
-/// gateway catches up by itself.
-fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
-    if said.origin == Origin::Signed && policies.awaits(said.context) {
-        return Refusal::new(Code::StatusStale, "the policies are not compiled with this context yet")
-            .with_hint("try again in a moment: the gateway compiles them by itself")
-            .with_detail(format!("`{}` came after the live policies were compiled", said.context.urn()));
-    }
-    Refusal::new(Code::PolicyError, "a policy could not be evaluated")
-        .with_hint("ask the operator; the decision id finds the full record")
-        .with_detail(why)
 }
 
 /// Checks an instance that continues earlier text against schema and policies again, with the whole text in
@@ -288,9 +247,10 @@ fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
 /// `content_invalid`, `too_complex`, `policy_denied`, `policy_error`, `status_stale`.
 pub(crate) fn again(
     decided: &Decided<'_, '_>,
-    said: &Said<'_>,
+    definition: &Definition<'_>,
     instance: &Instance<'_>,
-    (member, whole): (&str, &str),
+    member: &str,
+    whole: &str,
 ) -> Result<(), Refusal> {
     let unfit = |rule: &str| {
         Refusal::new(
@@ -304,21 +264,21 @@ pub(crate) fn again(
         *text = whole.into();
     }
     let text = value.to_string();
-    let (limits, work) = (&decided.case().limits.json, WorkBudget::of_message());
+    let (limits, work) = (&decided.case().state.limits.json, WorkBudget::of_message());
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
     let Some(object) = json.as_object() else { return Err(unfit("type")) };
-    said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
+    definition.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
         InstanceFault::Content(fault) => unfit(&fault.rule),
         InstanceFault::Spent => too_complex(&instance.pointer.to_string()),
     })?;
     let around = circumstances(&decided.conformed);
-    let question = Question { value: object, ..question(decided.case(), said, instance, around) };
+    let question = Question { value: object, ..question(decided.case(), definition, instance, around) };
     let live = decided.case().generation.policies();
     let verdict = live.decide(&question);
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
         Verdict::Permitted { obligations, policies } => {
-            let met = approved(said, instance, obligations).and_then(|()| {
+            let met = approved(definition, instance, obligations).and_then(|()| {
                 obligations.iter().find(|one| !one.redact.is_empty()).map_or(Ok(()), |one| Err(unmet(one)))
             });
             match met {
@@ -327,32 +287,34 @@ pub(crate) fn again(
             }
         }
         Verdict::Untypable { rule, .. } => return Err(unfit(rule)),
-        Verdict::Denied { notices, policies } => (denied(said, instance, notices, ""), policies.clone()),
-        Verdict::Errored { why, policies } => (errored(live, said, why), policies.clone()),
+        Verdict::Denied { notices, policies } => {
+            (denied(definition, instance, notices, ""), policies.clone())
+        }
+        Verdict::Errored { why, policies } => (errored(live, definition, why), policies.clone()),
     };
     let asked = kept(&decided.conformed, Some((&question, &verdict)));
     Err(refusal.with_facts(Facts { policies: vec![policies], asked, ..decided.facts() }))
 }
 
 impl<'c, 'j> Decided<'c, 'j> {
-    pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
-        self.conformed.said()
+    pub(crate) fn instances(&self) -> impl Iterator<Item = (&Definition<'c>, &Instance<'j>)> {
+        self.conformed.instances()
     }
 
     /// The first obligation that redacts a member still present.
     pub(crate) fn unredacted(&self) -> Option<Arc<Obligation>> {
-        let still = |(_, instance): (&Said<'_>, &Instance<'_>), one: &Obligation| {
+        let still = |(_, instance): (&Definition<'_>, &Instance<'_>), one: &Obligation| {
             one.redact.iter().any(|path| has_field(instance.object, path))
         };
-        self.obliged().find_map(|(said, all)| all.iter().find(|one| still(said, one)).cloned())
+        self.obliged().find_map(|(definition, all)| all.iter().find(|one| still(definition, one)).cloned())
     }
 
     /// Instances with obligations.
-    pub(crate) fn obliged(&self) -> impl Iterator<Item = ((&Said<'c>, &Instance<'j>), &Obligations)> {
-        self.obliged.iter().filter_map(|(at, obligations)| Some((self.said().nth(*at)?, obligations)))
+    pub(crate) fn obliged(&self) -> impl Iterator<Item = ((&Definition<'c>, &Instance<'j>), &Obligations)> {
+        self.obliged.iter().filter_map(|(at, obligations)| Some((self.instances().nth(*at)?, obligations)))
     }
 
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.conformed.case()
     }
 
@@ -377,20 +339,5 @@ impl<'c, 'j> Decided<'c, 'j> {
             asked: self.asked.clone(),
             ..self.conformed.facts()
         }
-    }
-}
-
-/// Reason why policies cannot represent a value exactly (`docs/spec/policy-types.md`), with the hint for the
-/// sender.
-fn bounds(rule: &str) -> (&'static str, &'static str) {
-    match rule {
-        "decimal" => ("four places, below 922337203685477.5808", "send a number within these bounds"),
-        "date-time" => {
-            ("no leap second, nothing finer than a millisecond", "send an instant in whole milliseconds")
-        }
-        "duration" => {
-            ("no years or months, below 2^63 milliseconds", "send weeks, days, hours, minutes and seconds")
-        }
-        _ => ("policies cannot be shown it exactly", "send a value of the type that the schema names"),
     }
 }

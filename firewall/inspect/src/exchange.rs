@@ -6,6 +6,7 @@
 
 use crate::{
     Answered, Code, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Sent, StreamState,
+    inspection::Inspection,
     parse::{self, read, reading},
     reply::refused,
     subscriptions::out_of_turn,
@@ -116,7 +117,7 @@ fn asks(says: Option<Performative>) -> bool {
 impl Inspector {
     /// The empty state of a new socket.
     pub fn exchanges(&self) -> Exchanges {
-        Exchanges { open: Vec::new(), most: self.limits().unanswered }
+        Exchanges { open: Vec::new(), most: self.state.limits.unanswered }
     }
 
     /// Judges one agent message on a socket. It must belong to an open request, and is judged like an event
@@ -129,15 +130,15 @@ impl Inspector {
         &self,
         exchanges: &mut Exchanges,
         replier: &Peer,
-        said: Bytes,
+        body: Bytes,
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
         let unasked = || refused(out_of_turn("the agent behind speaks, and nothing that it answers is open"));
         let first = exchanges.open.first().ok_or_else(unasked)?;
         let at = {
             let generation = self.generation();
-            let case = self.reply_case(&generation, &first.sent, (replier, said.len()), now);
-            let strict = read(&case, &said).map_err(refused)?;
+            let case = Inspection::reply(self.setting(&generation, now), &first.sent, replier, body.len());
+            let strict = read(&case, &body).map_err(refused)?;
             let message = native::read(strict.json(), &reading(&case));
             let message = message.map_err(|fault| refused(parse::refused(&case, &fault)))?;
             // a message without a context, or of a context with nothing open, is refused by the general path
@@ -150,7 +151,7 @@ impl Inspector {
             }
         };
         let Some(one) = exchanges.open.get_mut(at) else { return Err(unasked()) };
-        let permit = self.inspect_event(&one.sent, &mut one.stream, replier, Answered::from(said), now)?;
+        let permit = self.inspect_event(&one.sent, &mut one.stream, replier, Answered::from(body), now)?;
         exchanges.answered(at, permit.facts().performative);
         Ok(permit)
     }

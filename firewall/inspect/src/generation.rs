@@ -2,9 +2,9 @@
 
 use crate::{
     Shadow,
-    counts::{Hindered, hindered},
     meter::AMBIGUOUS,
     owners::About,
+    standing::{Hindered, hindered},
     tools::Forms,
 };
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};
@@ -26,13 +26,6 @@ pub fn asks_ambiguously(context: &Context, term: &str) -> bool {
     term == AMBIGUOUS && context.urn().line().as_str() == CONTROL.0
 }
 
-/// Line and version of the protocol context of each binding with operations of its own.
-///
-/// This document defines those operations, and the message parts that name no concept. Other documents may
-/// define the same names; the binding decides which vocabulary applies.
-const PROTOCOLS: [(Binding, &str, Version); 2] =
-    [(Binding::A2a, "a2a", Version::new(1, 0)), (Binding::Mcp, "mcp", Version::new(1, 0))];
-
 /// The inputs of a verdict, apart from message, meters and clock.
 ///
 /// Immutable. A change makes a new generation, which the [`crate::Inspector`] puts in force at once.
@@ -46,6 +39,9 @@ pub struct Generation {
     operator_floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     control_urn: ContextUrn,
+    /// The context of each protocol. It defines the operations, and the message parts that name no concept.
+    ///
+    /// Other documents may define the same names; the binding decides which vocabulary applies.
     protocol_urns: Vec<(Binding, ContextUrn)>,
     named: HashMap<Box<str>, Named>,
     newest: HashMap<Line, Version>,
@@ -120,8 +116,10 @@ impl Generation {
         };
         let control_urn = urn(CONTROL)?;
         let mut protocol_urns = Vec::new();
-        for (binding, line, version) in PROTOCOLS {
-            protocol_urns.push((binding, urn((line, version))?));
+        for binding in Binding::ALL {
+            if let Some(vocabulary) = binding.protocol().vocabulary() {
+                protocol_urns.push((binding, urn(vocabulary)?));
+            }
         }
         let (mut named, mut newest) = (HashMap::new(), HashMap::<Line, Version>::new());
         for view in &views {

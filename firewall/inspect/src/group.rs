@@ -1,7 +1,7 @@
 //! Groups (F0-14). A message to a group goes to each member. A member is named in the entities and
 //! understands a version that the floors allow.
 
-use crate::{Code, Direction, Refusal, case::Case};
+use crate::{Code, Direction, Refusal, inspection::Inspection};
 use semgate_contexts::ContextUrn;
 use semgate_protocol::Message;
 
@@ -11,7 +11,7 @@ use semgate_protocol::Message;
 /// # Errors
 /// `receiver_mismatch` if the message names another receiver than the group, or `entities.json` does not list
 /// the agent as a member.
-pub(crate) fn addressed(case: &Case<'_>, message: &Message<'_>) -> Option<Result<(), Refusal>> {
+pub(crate) fn addressed(case: &Inspection<'_>, message: &Message<'_>) -> Option<Result<(), Refusal>> {
     let group = case.route.options.group.as_ref().filter(|_| case.direction == Direction::Request)?;
     if message.receiver_id.is_some_and(|named| named != group.name) {
         return Some(Err(Refusal::new(
@@ -35,13 +35,13 @@ pub(crate) fn addressed(case: &Case<'_>, message: &Message<'_>) -> Option<Result
 ///
 /// # Errors
 /// `context_below_floor`.
-pub(crate) fn joins(case: &Case<'_>, urn: &ContextUrn) -> Result<(), Refusal> {
+pub(crate) fn joins(case: &Inspection<'_>, urn: &ContextUrn) -> Result<(), Refusal> {
     if case.route.options.group.is_none() || case.direction != Direction::Request {
         return Ok(());
     }
     let line = urn.line();
     let authority = case.generation.source_of(line).and_then(|source| source.view().floor(line));
-    let peers = case.sessions.minimums.floors(case.sender.id(), case.receiver, line);
+    let peers = case.state.sessions.minimums.floors(case.sender.id(), case.receiver, line);
     let all = [authority, case.generation.operator_floor(line)].into_iter().chain(peers).flatten();
     let Some(floor) = all.max().filter(|floor| !case.route.reaches(line, *floor)) else { return Ok(()) };
     Err(Refusal::new(

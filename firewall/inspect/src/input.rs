@@ -4,7 +4,7 @@
 
 use crate::{
     Code, Refusal, Sent,
-    case::Case,
+    inspection::Inspection,
     owners::{Kind, NotOwned},
 };
 use semgate_contexts::Digest;
@@ -49,7 +49,7 @@ fn question(round: &str, name: &str, method: Operation) -> String {
 /// Records the required input for this caller. Only it may respond, with the given state and the requested
 /// input. The record counts toward the caller's ownership bounds.
 pub(crate) fn remember(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     asked: &Asked,
     needs: &Needs<'_>,
@@ -67,7 +67,10 @@ pub(crate) fn remember(
         things.push((Kind::Round, round));
     }
     // the caller is part of the id, so no other caller can own it
-    case.owners.claim(&case.route.scope(), owner, &things, &sent.about, None).map_err(|NotOwned| no_round())
+    case.state
+        .owners
+        .claim(&case.route.scope(), owner, &things, &sent.about, None)
+        .map_err(|NotOwned| no_round())
 }
 
 /// Checks that a request returns the given state and answers what was requested.
@@ -78,14 +81,14 @@ pub(crate) fn remember(
 ///
 /// # Errors
 /// `malformed`: a state that was not given, or an answer that was not requested.
-pub(crate) fn goes_on(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+pub(crate) fn goes_on(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let Some(asked) =
         message.mcp.as_ref().filter(|_| message.state_token.is_some() || !message.input.is_empty())
     else {
         return Ok(());
     };
     let (scope, sender) = (&case.route.scope(), case.sender.id());
-    let known = |id: &str| case.owners.of(scope, sender, Kind::Round, id).is_ok();
+    let known = |id: &str| case.state.owners.of(scope, sender, Kind::Round, id).is_ok();
     let round = round(sender, asked, message.state_token);
     if !known(&round) {
         return Err(if message.state_token.is_some() { no_round() } else { not_asked() });

@@ -2,20 +2,22 @@
 //! withheld ones. The result is judged as a new message.
 
 use crate::{
-    Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
+    Code, Direction, Facts, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
-    belongs::{by_default, is_own, list_bounded},
-    case::{Case, Look},
-    inspector::{judged, taken},
+    effects::taken,
+    inspection::{Inspection, Look},
     meter::{Spent, meter},
     owners::About,
-    parse::{Reply, read, reply},
+    ownership::{by_default, is_own, list_bounded},
+    parse::{read, reply},
     permit::Written,
     resolve::still_stands,
+    stages::judged,
+    state::State,
 };
 use bytes::Bytes;
 use semgate_protocol::{
-    Message,
+    Message, Reply,
     a2a::{Operation, Paging, TaskList},
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -33,10 +35,10 @@ const PAGE_SIZE: i64 = 50;
 /// # Errors
 /// `upstream_invalid` or `reply_refused`, if the rewritten list does not pass as a whole.
 pub(crate) fn judge(
-    inspector: &Inspector,
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
-    (status, answered): (u16, &Answered),
+    status: u16,
+    answered: &Answered,
     list: &TaskList<'_>,
 ) -> Result<ReplyPermit, Refusal> {
     still_stands(case, sent).map_err(|refusal| refusal.with_facts(case.facts()))?;
@@ -53,25 +55,25 @@ pub(crate) fn judge(
         .map_err(|refusal| refusal.with_facts(case.facts()))?;
     let withheld: Vec<(Code, usize)> = withheld.into_iter().collect();
     if case.route.options.keeps_callers_apart && withheld.is_empty() {
-        let facts = tell(inspector, case, sent, &list.tasks)?;
+        let facts = tell(case, sent, &list.tasks)?;
         return Ok(ReplyPermit::listed(facts, status, answered.body.clone(), Written::ByAgent));
     }
-    let anew = Bytes::from(list.keeping(&kept, paging(case, sent, list, &kept)));
-    let strict = read(case, &anew)?;
+    let rewritten = Bytes::from(list.keeping(&kept, paging(case, sent, list, &kept)));
+    let strict = read(case, &rewritten)?;
     match reply(case, &strict)? {
         Reply::Tasks(again) => {
-            let facts = Facts { withheld, ..tell(inspector, case, sent, &again.tasks)? };
-            Ok(ReplyPermit::listed(facts, status, anew.clone(), Written::Anew))
+            let facts = Facts { withheld, ..tell(case, sent, &again.tasks)? };
+            Ok(ReplyPermit::listed(facts, status, rewritten.clone(), Written::ByGateway))
         }
-        Reply::Said(_) => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
+        _ => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
     }
 }
 
 /// Checks that the caller may read a task. The error says why not.
-fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
+fn passes(case: &Inspection<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
     let about = about(case, sent, task).ok_or(Code::NotFound)?;
-    let case = Case { about: Some(&about), ..*case };
-    let beforehand = Case { look: Look::Beforehand, ..case };
+    let case = Inspection { about: Some(&about), ..*case };
+    let beforehand = Inspection { look: Look::Beforehand, ..case };
     if judged(&beforehand, task.clone()).is_ok() {
         return Ok(());
     }
@@ -86,8 +88,8 @@ fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> 
 ///
 /// The total counts the caller's own tasks: those already shown, and until the end of the listing all that
 /// may follow. A filter may still drop some of the latter.
-fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
-    let page_size = sent.page.1.unwrap_or(PAGE_SIZE);
+fn paging<'j>(case: &Inspection<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
+    let page_size = sent.page.size.unwrap_or(PAGE_SIZE);
     if case.route.options.keeps_callers_apart {
         // the agent counts the caller's tasks only, so just these are withheld
         let withheld = list.tasks.len().saturating_sub(kept.len());
@@ -95,14 +97,14 @@ fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize])
         return Paging { next: list.next(), page_size, total };
     }
     let (scope, owner) = (&case.route.scope(), sent.caller.key());
-    let before = sent.page.0.as_deref().and_then(|token| case.owners.listing(scope, owner, token));
+    let before = sent.page.token.as_deref().and_then(|token| case.state.owners.listing(scope, owner, token));
     let listing = before.unwrap_or_default();
     let ids = list.tasks.iter().map(|task| task.message_id).enumerate();
-    let own = ids.filter(|(_, id)| case.owners.of(scope, owner, Kind::Task, id).is_ok());
+    let own = ids.filter(|(_, id)| case.state.owners.of(scope, owner, Kind::Task, id).is_ok());
     listing.saw(own.map(|(n, id)| (id, kept.contains(&n))));
     // a next page of a foreign conversation would reveal it
     let asked = list.next().filter(|_| is_own(case, owner, conversations(sent)));
-    let goes_on = asked.and_then(|token| case.owners.next_page(scope, owner, &listing, token));
+    let goes_on = asked.and_then(|token| case.state.owners.next_page(scope, owner, &listing, token));
     let (next, more) = goes_on.unzip();
     Paging { next, page_size, total: listing.shown().saturating_add(more.unwrap_or_default()) }
 }
@@ -116,12 +118,12 @@ fn conversations(sent: &Sent) -> impl Iterator<Item = &str> {
 ///
 /// The agent is not asked, since nothing in its answer would pass. Neither its error nor its response time
 /// can reveal the conversation.
-pub(crate) fn of_nobody(inspector: &Inspector, sent: &Sent) -> Option<Bytes> {
+pub(crate) fn of_nobody(state: &State, sent: &Sent) -> Option<Bytes> {
     if sent.operation() != Some(Operation::ListTasks) || sent.route.options.keeps_callers_apart {
         return None;
     }
     let (scope, caller) = (&sent.route.scope(), sent.caller.id());
-    let own = |id: &str| inspector.owners().of(scope, caller, Kind::Conversation, id).is_ok();
+    let own = |id: &str| state.owners.of(scope, caller, Kind::Conversation, id).is_ok();
     if conversations(sent).all(own) {
         return None;
     }
@@ -133,35 +135,29 @@ pub(crate) fn of_nobody(inspector: &Inspector, sent: &Sent) -> Option<Bytes> {
 }
 
 /// The context of a task, if the task is the caller's.
-pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
+pub(crate) fn about(case: &Inspection<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
     let scope = &case.route.scope();
     if case.route.options.keeps_callers_apart {
-        let known = case.owners.about(scope, Kind::Task, task.message_id);
+        let known = case.state.owners.about(scope, Kind::Task, task.message_id);
         return Some(known.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(&sent.about)));
     }
-    case.owners.of(scope, sent.caller.id(), Kind::Task, task.message_id).ok()
+    case.state.owners.of(scope, sent.caller.id(), Kind::Task, task.message_id).ok()
 }
 
 fn tell_one(
-    inspector: &Inspector,
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     task: &Message<'_>,
     spent: &mut Vec<Spent>,
 ) -> Result<Facts, Refusal> {
-    let metered = meter(judged(case, task.clone())?, inspector.meters())?;
+    let metered = meter(judged(case, task.clone())?, None)?;
     spent.push(metered.spent().clone());
     taken(case, sent, &metered)?;
     Ok(metered.facts())
 }
 
 /// Judges, counts and records every returned task like a single reply.
-fn tell(
-    inspector: &Inspector,
-    case: &Case<'_>,
-    sent: &Sent,
-    tasks: &[Message<'_>],
-) -> Result<Facts, Refusal> {
+fn tell(case: &Inspection<'_>, sent: &Sent, tasks: &[Message<'_>]) -> Result<Facts, Refusal> {
     let mut all = Facts {
         direction: Direction::Reply,
         context: Some(sent.about.urn.to_string()),
@@ -172,12 +168,12 @@ fn tell(
     let mut spent = Vec::new();
     for task in tasks {
         let about = about(case, sent, task).unwrap_or_else(|| Arc::clone(&sent.about));
-        let case = Case { about: Some(&about), ..*case };
-        let facts = match tell_one(inspector, &case, sent, task, &mut spent) {
+        let case = Inspection { about: Some(&about), ..*case };
+        let facts = match tell_one(&case, sent, task, &mut spent) {
             Ok(facts) => facts,
             Err(refusal) => {
                 // a refused list costs nothing
-                spent.iter().for_each(|spent| inspector.meters().give_back(spent));
+                spent.iter().for_each(|spent| case.state.meters.give_back(spent));
                 return Err(refusal);
             }
         };

@@ -16,7 +16,9 @@ pub use buckets::Buckets;
 pub use limited::Limited;
 pub use quota::{Left, Quota};
 
-use crate::{Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet};
+use crate::{
+    Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet, permit::Counted,
+};
 use buckets::{Charge, Exhausted};
 use charges::charges;
 use std::{sync::Arc, time::Duration};
@@ -70,14 +72,22 @@ impl Meters {
 }
 
 /// Counts a decided message against its sender: its ambiguous questions, and the limits of policies and
-/// `limits.json`. A message that one limit stops is counted by none.
+/// `limits.json`. A message that one limit stops is counted by none. A message that was counted before, with
+/// its first permit, is not counted again.
 ///
 /// # Errors
 /// `ambiguity_limited`, then `rate_limited`, with the wait after which it would pass. `policy_error` for a
 /// reply that still holds a redacted member.
-pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result<Metered<'c, 'j>, Refusal> {
+pub(crate) fn meter<'c, 'j>(
+    decided: Decided<'c, 'j>,
+    counted: Option<Counted>,
+) -> Result<Metered<'c, 'j>, Refusal> {
     nothing_left(&decided)?;
+    if counted.is_some() {
+        return Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() });
+    }
     let (case, asked) = (decided.case(), decided.ambiguous());
+    let meters = &case.state.meters;
     let charges = charges(&decided, &meters.buckets);
     let mut quotas = Vec::new();
     if asked > 0 {
@@ -86,9 +96,8 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
             Err(TooAmbiguous { wait, left }) => {
                 let most = meters.ambiguity.most();
                 let wait = (asked <= most).then_some(wait);
-                let limited =
-                    vec![Limited::plain("ambiguity", format!("{most}/minute"), (asked, left), wait)];
-                let refusal = too_ambiguous(meters, (asked, left), wait);
+                let limited = vec![Limited::plain("ambiguity", format!("{most}/minute"), asked, left, wait)];
+                let refusal = too_ambiguous(meters, asked, left, wait);
                 return Err(refusal.with_facts(Facts { limited, ..decided.facts() }));
             }
         }
@@ -118,7 +127,7 @@ fn ambiguity(meters: &Meters, left: Left) -> Quota {
 }
 
 /// The refusal by the ambiguity limit. Without a wait the message asks more than the limit can hold.
-fn too_ambiguous(meters: &Meters, (asked, left): (usize, u64), wait: Option<Duration>) -> Refusal {
+fn too_ambiguous(meters: &Meters, asked: usize, left: u64, wait: Option<Duration>) -> Refusal {
     let most = meters.ambiguity.most();
     let left = Left { units: left, more_in: wait.map(seconds) };
     let refusal = Refusal::new(
@@ -146,12 +155,12 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
     let hint = stopping().find_map(|charge| charge.hint.clone());
     let refusal = if never {
         let dear = stopping().filter(|charge| charge.is_never_paid());
-        let told = dear.map(|charge| {
+        let costs = dear.map(|charge| {
             format!("`{}` holds {} and this costs {}", charge.by, charge.rate.burst, charge.cost)
         });
         Refusal::new(Code::RateLimited, "this is more in one message than may ever be said at once")
             .with_hint("say less in one message: all of this is more than may ever be said at once")
-            .with_detail(format!("it can never pass: {}", told.collect::<Vec<_>>().join(", ")))
+            .with_detail(format!("it can never pass: {}", costs.collect::<Vec<_>>().join(", ")))
             .that_never_passes()
     } else {
         let by: Vec<&str> = stopping().map(|charge| &*charge.by).collect();
@@ -175,18 +184,6 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
 /// Whole seconds, rounded up.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-}
-
-/// Passes a renewed message without counting: its costs were counted with the first permit.
-///
-/// # Errors
-/// `policy_error`, as [`meter`].
-pub(crate) fn carry<'c, 'j>(
-    decided: Decided<'c, 'j>,
-    _counted: crate::permit::Counted,
-) -> Result<Metered<'c, 'j>, Refusal> {
-    nothing_left(&decided)?;
-    Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() })
 }
 
 /// Refuses a message that still holds a redacted member.

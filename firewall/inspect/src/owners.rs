@@ -5,6 +5,7 @@
 //!
 //! It also records the context that a task was begun under, since later reads name none.
 
+mod deliveries;
 mod delivery;
 mod holding;
 mod journal;
@@ -12,6 +13,7 @@ mod pages;
 mod scope;
 mod store;
 
+pub(crate) use deliveries::DeliveryTarget;
 pub use delivery::Delivery;
 pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
@@ -80,6 +82,14 @@ pub struct Owners {
     pages: Pages<Listing>,
     pairs: Pairs,
     journal: OnceLock<Box<dyn Journal>>,
+    deliveries_by_one: usize,
+}
+
+/// The context of new things, and that of the protocol alone.
+#[derive(Clone, Copy)]
+struct Under<'u> {
+    about: &'u Arc<About>,
+    protocol: Option<&'u ContextUrn>,
 }
 
 impl Owners {
@@ -100,6 +110,7 @@ impl Owners {
             pages: Pages::new(limits.pages_of_one, limits.metered_agents),
             pairs: Pairs::new(limits.proposals_of_one, limits.proposals_of_all),
             journal: OnceLock::new(),
+            deliveries_by_one: limits.deliveries_by_one,
         }
     }
 
@@ -207,7 +218,7 @@ impl Owners {
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
         free(&store, scope, owner, things)?;
-        self.take(&mut store, scope, owner, things, (about, protocol));
+        self.take(&mut store, scope, owner, things, Under { about, protocol });
         Ok(())
     }
 
@@ -221,7 +232,7 @@ impl Owners {
         protocol: Option<&ContextUrn>,
     ) {
         let mut store = self.locked();
-        self.take(&mut store, scope, owner, things, (about, protocol));
+        self.take(&mut store, scope, owner, things, Under { about, protocol });
     }
 
     /// The last proposal in a task. Without one, the last in the conversation outside of other tasks.
@@ -232,8 +243,8 @@ impl Owners {
         }
         let store = self.locked();
         task.and_then(|id| store.proposal(scope, Kind::Task, id)).or_else(|| {
-            let found = store.proposal(scope, Kind::Conversation, context?)?;
-            found.belongs_to(task).then_some(found)
+            let proposal = store.proposal(scope, Kind::Conversation, context?)?;
+            proposal.belongs_to(task).then_some(proposal)
         })
     }
 
@@ -287,99 +298,6 @@ impl Owners {
         Some((token, more))
     }
 
-    /// Records the target of notifications under a token. At most `most` per owner; its oldest is forgotten
-    /// first.
-    pub(crate) fn deliver(
-        &self,
-        scope: &Scope<'_>,
-        owner: &Arc<str>,
-        token: &str,
-        (about, delivery): (&Arc<About>, Delivery),
-        most: usize,
-    ) {
-        let mut store = self.locked();
-        let held = store.deliveries(owner);
-        for (at, token, _) in held.iter().take((held.len() + 1).saturating_sub(most.max(1))) {
-            let gone = store.remove(&Scope::of_key(at), Kind::Delivery, token);
-            self.forgotten(gone);
-        }
-        let gone = store.put(scope, Kind::Delivery, token, owner, Arc::clone(about));
-        self.forgotten(gone);
-        store.set_delivery(scope, token, Arc::new(delivery));
-        self.told(&store, scope, token);
-    }
-
-    /// Owner, context and target of the notifications under a token.
-    pub(crate) fn delivery(
-        &self,
-        scope: &Scope<'_>,
-        token: &str,
-    ) -> Option<(Arc<str>, Arc<About>, Arc<Delivery>)> {
-        let mut store = self.locked();
-        store.touch(scope, Kind::Delivery, token);
-        let (owner, about) = store.find(scope, Kind::Delivery, token)?;
-        Some((owner, about, store.delivery(scope, token)?))
-    }
-
-    /// Records task and configuration id of a token, once the agent has named them. Does nothing for an
-    /// unknown token. An older token of the same owner and id becomes invalid.
-    ///
-    /// # Errors
-    /// [`NotOwned`] if the token belongs to another task.
-    pub(crate) fn bind(
-        &self,
-        scope: &Scope<'_>,
-        token: &str,
-        task: &str,
-        said: Option<&str>,
-    ) -> Result<(), NotOwned> {
-        let mut store = self.locked();
-        let Some(known) = store.delivery(scope, token) else { return Ok(()) };
-        if known.task.as_deref().is_some_and(|known| known != task) {
-            return Err(NotOwned);
-        }
-        let config = said.map(str::to_owned).or_else(|| known.config.clone());
-        let bound = Delivery { task: Some(task.to_owned()), config, ..Delivery::clone(&known) };
-        if bound != *known {
-            store.set_delivery(scope, token, Arc::new(bound));
-            self.told(&store, scope, token);
-        }
-        let owner = store.find(scope, Kind::Delivery, token).map(|(owner, _)| owner);
-        if let (Some(config), Some(owner)) = (said, owner) {
-            let before =
-                |other: &str, delivery: &Delivery| other != token && delivery.is_known_as(task, config);
-            self.over(&mut store, scope, &owner, before);
-        }
-        Ok(())
-    }
-
-    /// Ends every delivery that may belong to this owner's configuration `push` (`task/configuration`).
-    pub(crate) fn undeliver(&self, scope: &Scope<'_>, owner: &str, push: &str) {
-        self.over(&mut self.locked(), scope, owner, |_, delivery| delivery.is(push));
-    }
-
-    fn over(
-        &self,
-        store: &mut Store,
-        scope: &Scope<'_>,
-        owner: &str,
-        which: impl Fn(&str, &Delivery) -> bool,
-    ) {
-        for (at, token, delivery) in store.deliveries(owner) {
-            if *at == *scope.key() && which(&token, &delivery) {
-                let gone = store.remove(scope, Kind::Delivery, &token);
-                self.forgotten(gone);
-            }
-        }
-    }
-
-    fn told(&self, store: &Store, scope: &Scope<'_>, token: &str) {
-        if let (Some(owned), Some(journal)) = (store.owned(scope, Kind::Delivery, token), self.journal.get())
-        {
-            journal.learnt(&owned);
-        }
-    }
-
     /// Forgets a thing that its agent ended: a deleted push configuration, a closed session.
     pub fn forget(&self, scope: &Scope<'_>, kind: Kind, id: &str) {
         let mut store = self.locked();
@@ -403,8 +321,9 @@ impl Owners {
         scope: &Scope<'_>,
         owner: &Arc<str>,
         things: &[(Kind, impl AsRef<str>)],
-        (about, protocol): (&Arc<About>, Option<&ContextUrn>),
+        under: Under<'_>,
     ) {
+        let Under { about, protocol } = under;
         for (kind, id) in things {
             let id = id.as_ref();
             if let Some((_, known)) = store.find(scope, *kind, id) {

@@ -1,22 +1,23 @@
 //! First stage: bytes to message. It reports every fault of form.
 
+mod client;
+
 use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
-    belongs::in_session,
-    case::{Case, HeaderClaims, Turn},
-    dialogue::{At, NotOpen},
     generation::Named,
+    inspection::{HeaderClaims, Inspection, Turn},
     tools,
 };
 use bytes::Bytes;
+pub(crate) use client::{answers_nothing, asked_at};
+use client::{asked_by_server, cancels, goes_on, settled, versions};
 use semgate_contexts::{
     ContextUrn, Digest,
     json::{self, Json},
 };
-use semgate_protocol::Vocabulary;
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Pointer, Reading, RpcId,
-    a2a, header, mcp, native,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Pointer, Protocol, Reading,
+    Reply, ReplyTo, RpcId, Vocabulary, header,
 };
 
 /// Bytes accepted by the strict reader. Only this stage builds one.
@@ -28,7 +29,7 @@ pub struct Strict<'b> {
 /// A message of the route's binding whose context claim, if any, is well-formed. Only this stage builds one.
 #[derive(Debug)]
 pub struct Parsed<'c, 'j> {
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     message: Message<'j>,
     target: Target<'c>,
     digests: Vec<Digest>,
@@ -53,8 +54,8 @@ pub(crate) enum Target<'c> {
 ///
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `duplicate_key` or `malformed`.
-pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
-    json::read(bytes, &case.limits.json).map(|json| Strict { json }).map_err(|fault| {
+pub(crate) fn read<'b>(case: &Inspection<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
+    json::read(bytes, &case.state.limits.json).map(|json| Strict { json }).map_err(|fault| {
         let code = match fault {
             json::Fault::TooLarge => Code::TooLarge,
             json::Fault::TooDeep => Code::TooDeep,
@@ -62,21 +63,14 @@ pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, 
             json::Fault::DuplicateKey { .. } => Code::DuplicateKey,
             json::Fault::Malformed { .. } => Code::Malformed,
         };
-        Refusal::new(code, fault.to_string())
-            .with_hint(hint(code, case.call.binding))
-            .with_facts(case.facts())
+        Refusal::new(code, fault.to_string()).with_hint(hint(code, case.protocol())).with_facts(case.facts())
     })
 }
 
 impl<'b> Strict<'b> {
     /// The id that a JSON-RPC answer must repeat, if the message has a valid one.
     pub(crate) fn rpc_id(&self, call: &Call) -> Option<RpcId> {
-        match call.form {
-            // the id of a client's answer belongs to the server's request
-            Form::JsonRpc if call.binding == Binding::Mcp => mcp::rpc_id(&self.json),
-            Form::JsonRpc => a2a::rpc_id(&self.json),
-            Form::Native | Form::Rest(_) | Form::Grpc(_) => None,
-        }
+        call.protocol().rpc_id(&self.json)
     }
 
     pub(crate) fn json(&self) -> &Json<'b> {
@@ -89,7 +83,7 @@ impl<'b> Strict<'b> {
 /// # Errors
 /// `version_unsupported`, `method_unsupported`, `too_complex`, `duplicate_key` or `malformed`.
 pub(crate) fn parse<'c, 'j>(
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     strict: &'j Strict<'_>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
@@ -101,7 +95,7 @@ pub(crate) fn parse<'c, 'j>(
 /// # Errors
 /// `malformed`: a claim or digest that is not canonical, or a header that differs.
 pub(crate) fn parsed<'c, 'j>(
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     message: Message<'j>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
@@ -123,7 +117,7 @@ pub(crate) fn parsed<'c, 'j>(
 /// # Errors
 /// `header_mismatch` for a header that repeats one of its arguments.
 fn unnamed_tool<'j>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     named: &Named,
     message: &mut Message<'j>,
 ) -> Result<Option<&'j str>, Refusal> {
@@ -148,12 +142,12 @@ fn unnamed_tool<'j>(
 }
 
 /// Parameters of every binding's reader.
-pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
+pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
     Reading {
         extension: case.generation.extension(),
         max_concepts: match case.direction {
-            Direction::Request => case.limits.concepts,
-            Direction::Reply => case.limits.reply_concepts,
+            Direction::Request => case.state.limits.concepts,
+            Direction::Reply => case.state.limits.reply_concepts,
         },
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
@@ -161,133 +155,28 @@ pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
     }
 }
 
-fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
+fn request<'j>(case: &Inspection<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
     if case.call.binding != case.route.binding {
         return Err(malformed(case, "the request is of another binding than the route"));
     }
-    let read = match case.call.binding {
-        Binding::L8 => native::read(&strict.json, &reading(case)),
-        Binding::A2a => {
-            taken(case)?;
-            a2a::request(&strict.json, case.call, &reading(case))
-        }
-        Binding::Mcp => {
-            let head = case.call.mcp.as_deref();
-            let head = head.ok_or_else(|| malformed(case, "the request came without a head of mcp"))?;
-            return of_client(case, strict, head);
-        }
-    };
-    read.map_err(|fault| refused(case, &fault))
-}
-
-/// Reads a request, notification or answer of an MCP client, or its session request.
-fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
-    let reading = reading(case);
-    if head.verb != mcp::Verb::Post {
-        let said = mcp::session(&strict.json, head, &reading);
-        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
-        goes_on(case, &head.verb).map_err(|refusal| refusal.with_facts(case.facts()))?;
-        return Ok(said.message);
+    let (protocol, head) = (case.protocol(), case.call.mcp.as_deref());
+    takes_version(case)?;
+    let question = protocol.answered(&strict.json, case.call).map(|id| asked_by_server(case, &id));
+    let message = protocol.request(&strict.json, case.call, question.transpose()?, &reading(case)).map_err(
+        |fault| versions(case, head.and_then(|head| head.version.as_deref()), refused(case, &fault)),
+    )?;
+    if let Some(head) = head {
+        let allowed = goes_on(case, &head.verb).and_then(|()| cancels(case, head, &message, &strict.json));
+        allowed.map_err(|refusal| refusal.with_facts(case.facts()))?;
     }
-    let Some(id) = mcp::response_id(&strict.json) else {
-        let said = mcp::request(&strict.json, head, &reading);
-        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
-        if said.operation == mcp::Operation::Cancelled {
-            cancels(case, head, &strict.json).map_err(|refusal| refusal.with_facts(case.facts()))?;
-        }
-        return Ok(said.message);
-    };
-    // an unknown session is reported before anything open in it
-    in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let open = case.dialogues.asks(asked_at(case), &id, case.turn == Turn::Again);
-    let operation = open.map_err(|NotOpen| answers_nothing(case))?;
-    let said = mcp::response(&strict.json, operation, head, &reading);
-    said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))
-}
-
-/// Completes a version refusal with the requested and the supported versions (2026-07-28 "Protocol Version
-/// Negotiation"). Other refusals stay unchanged.
-fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
-    if refusal.code() != Code::VersionUnsupported {
-        return refusal;
-    }
-    let spoken = case.tools.spoken(&case.route.receiver);
-    let carried: Vec<_> = spoken.iter().map(|version| format!("`{}`", version.as_str())).collect();
-    let data = mcp::ErrorData::unsupported(spoken, named);
-    let named = match &data {
-        mcp::ErrorData::Supported { requested: Some(named), .. } => format!("the version `{named}` of MCP"),
-        _ => "a version of MCP that is not named".to_owned(),
-    };
-    let reason = format!("{named} is not carried here, but {} are", carried.join(", "));
-    Refusal::new(Code::VersionUnsupported, reason)
-        .with_hint(hint(Code::VersionUnsupported, Binding::Mcp))
-        .with_facts(case.facts())
-        .with_server_data(Some(data))
-}
-
-/// The MCP version in an answer to `initialize`, if it is a date. The caller gets no other text of the
-/// server.
-fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
-    let version = answer.as_object()?.get("result")?.as_object()?.get("protocolVersion")?.as_str()?;
-    let form = version.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b });
-    form.eq(*b"0000-00-00").then_some(version)
-}
-
-/// Checks that a client cancels a request of its own that waits for its answer.
-///
-/// Outside of sessions a server keeps everybody's requests together, and ids are small numbers.
-///
-/// # Errors
-/// `not_found`: no request of this id is under way, or another agent has one too.
-fn cancels(case: &Case<'_>, head: &mcp::Head, json: &Json<'_>) -> Result<(), Refusal> {
-    if head.session.is_some() || case.route.options.keeps_callers_apart || case.turn == Turn::Again {
-        return Ok(());
-    }
-    let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
-    let at = (case.route.receiver.as_str(), case.sender.id());
-    // the protocol schema refuses a message without an id
-    if id.and_then(RpcId::read).is_none_or(|id| case.dialogues.is_under_way(at, &id)) {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(
-        "cancel a request of your own while it waits for its answer, under an id that nobody else has",
-    ))
-}
-
-/// Checks that a resumed stream continues after an event that this session received.
-///
-/// Servers keep the events of all sessions together, and some number them, so foreign ids can be guessed.
-///
-/// # Errors
-/// `not_found`: the event is unknown, forgotten or another agent's.
-fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
-    let mcp::Verb::Open { last_event: Some(event) } = verb else { return Ok(()) };
-    in_session(case)?;
-    if case.route.options.keeps_callers_apart || case.dialogues.was_told(asked_at(case), event) {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::NotFound, "no event of this id was told in the session")
-        .with_hint("open the stream without `Last-Event-ID`, or initialize a new session"))
-}
-
-/// The place where the server made the request that a client answers.
-pub(crate) fn asked_at<'c>(case: &Case<'c>) -> At<'c> {
-    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
-    (case.route.scope(), case.sender.id(), session)
-}
-
-/// The refusal of a client's answer to a request that the server did not make, withdrew, or got an answer to.
-pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
-    Refusal::new(Code::Malformed, "the message answers nothing that was asked")
-        .with_hint("answer each request of the server once, in its session, while it is open")
-        .with_facts(case.facts())
+    Ok(message)
 }
 
 /// Checks that the route takes the request's A2A version (A2A 1.0 §3.6). A head without a version means 0.3.
 /// A stripped header is a downgrade, refused unless the route takes 0.3.
-fn taken(case: &Case<'_>) -> Result<(), Refusal> {
+fn takes_version(case: &Inspection<'_>) -> Result<(), Refusal> {
     let versions = &case.route.options.versions;
-    if versions.contains(&case.call.version) {
+    if case.protocol().takes_version(case.call, versions) {
         return Ok(());
     }
     let named: Vec<_> = versions.iter().map(|version| format!("`A2A-Version: {version}`")).collect();
@@ -299,66 +188,28 @@ fn taken(case: &Case<'_>) -> Result<(), Refusal> {
     .with_facts(case.facts()))
 }
 
-/// Content of a reply.
-pub(crate) enum Reply<'j> {
-    /// A message to judge.
-    Said(Box<Message<'j>>),
-    /// Tasks, each judged by itself.
-    Tasks(Box<a2a::TaskList<'j>>),
-}
-
-/// Reads a reply, or one event of a stream, from its JSON.
+/// Reads a reply, or one event of a stream, from its JSON. No error of the protocol is returned as a reply.
 ///
 /// # Errors
 /// As [`parse`]. `agent_error` for an error of the protocol, `upstream_invalid` for another.
-pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
-    let asked = match case.call.binding {
-        Binding::L8 => {
-            let read = native::read(&strict.json, &reading(case));
-            return read.map(|said| Reply::Said(Box::new(said))).map_err(|fault| refused(case, &fault));
-        }
-        Binding::A2a => case.answers.and_then(Sent::asked),
-        Binding::Mcp => None,
+pub(crate) fn reply<'j>(case: &Inspection<'j>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
+    let request = ReplyTo {
+        a2a: case.answers.and_then(Sent::asked),
+        mcp: case.answers.and_then(Sent::mcp),
+        in_stream: matches!(case.turn, Turn::Event | Turn::EventAgain),
     };
-    let Some(asked) = asked else { return Err(malformed(case, "the reply answers nothing that was asked")) };
-    let read = match case.turn {
-        Turn::Event | Turn::EventAgain => a2a::event(&strict.json, asked, &reading(case)),
-        Turn::First | Turn::Again => a2a::reply(&strict.json, asked, &reading(case)),
-    };
-    match read.map_err(|fault| refused(case, &fault))? {
-        a2a::Answer::Said(message) => Ok(Reply::Said(message)),
-        a2a::Answer::Tasks(list) => Ok(Reply::Tasks(list)),
-        a2a::Answer::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
-    }
-}
-
-/// Reads an answer or notification of an MCP server.
-///
-/// # Errors
-/// As [`parse`]; `agent_error` with the number of an error.
-pub(crate) fn said_by_server<'j>(
-    case: &Case<'_>,
-    strict: &'j Strict<'_>,
-    asked: &'j mcp::Asked,
-    in_stream: bool,
-) -> Result<mcp::Spoken<'j>, Refusal> {
-    let reading = reading(case);
-    let read = if in_stream {
-        mcp::event(&strict.json, asked.version, Some(asked), &reading)
-    } else {
-        mcp::answer(&strict.json, asked, mcp::Speaker::Server, &reading)
-    };
-    let read = read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)));
-    match read? {
-        mcp::Answer::Said(spoken) => Ok(*spoken),
-        mcp::Answer::Error(number, data) => {
+    let read = case.protocol().reply(&strict.json, &request, &reading(case));
+    match read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)))? {
+        Reply::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
+        Reply::ServerError(number, data) => {
             Err(Refusal::of_server(number).with_server_data(data).with_facts(case.facts()))
         }
+        reply => Ok(reply),
     }
 }
 
 fn context_header(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     headers: &HeaderClaims<'_>,
     claim: Option<&Claim<'_>>,
 ) -> Result<(), Refusal> {
@@ -369,11 +220,11 @@ fn context_header(
     }
 }
 
-fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
+fn target<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
     let grammar = |claim: &Claim<'_>| {
         ContextUrn::parse(claim.urn, case.generation.prefix()).map_err(|fault| {
-            let place = named_at(case, claim);
-            malformed(case, &format!("`{place}` is no context urn in canonical form: {fault}"))
+            let pointer = case.protocol().claim_pointer(claim.location, case.generation.extension());
+            malformed(case, &format!("`{pointer}` is no context urn in canonical form: {fault}"))
         })
     };
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
@@ -394,20 +245,10 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
             return grammar(claim).map(Target::Foreign);
         }
     }
-    // a native envelope names its context; an A2A reply without one belongs to the request's
-    if message.claims.is_empty() && message.binding == Binding::L8 {
+    if message.claims.is_empty() && case.protocol().traits().names_context_in_replies {
         return Ok(Target::Missing);
     }
     Ok(lookup(about.urn.as_str()).unwrap_or_else(|| Target::Unknown(about.urn.clone())))
-}
-
-/// Pointer to a claim's URN. In A2A metadata it stands under the extension's name, which is a constant of
-/// ours.
-fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
-    match case.call.binding {
-        Binding::A2a => format!("{}/{}/context", claim.place, case.generation.extension()),
-        Binding::L8 | Binding::Mcp => claim.place.to_owned(),
-    }
 }
 
 /// The context of a request that names none.
@@ -415,7 +256,7 @@ fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
 /// An A2A operation without a message belongs to the protocol's context, everything else to the route's
 /// default. Without a default, MCP content in protocol terms alone belongs to the protocol's context; an A2A
 /// message has none.
-fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
+fn unnamed<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
     let default = tools::default_context(case, message.tool_call.map(|(tool, _)| tool));
     match message.operation {
@@ -431,14 +272,17 @@ fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextU
     default.or_else(|| if unnamed || plain() { protocol() } else { None })
 }
 
-fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
+fn digests(case: &Inspection<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
     let mut all = Vec::new();
     for claim in claims {
         let Some(text) = claim.digest else { continue };
         let digest = Digest::parse(text).map_err(|_| {
             malformed(
                 case,
-                &format!("the digest beside `{}` is not `sha-256:` and 64 lowercase hex digits", claim.place),
+                &format!(
+                    "the digest beside `{}` is not `sha-256:` and 64 lowercase hex digits",
+                    claim.location
+                ),
             )
         })?;
         all.push(digest);
@@ -447,7 +291,7 @@ fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal
 }
 
 impl<'c, 'j> Parsed<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.case
     }
 
@@ -480,39 +324,17 @@ impl<'c, 'j> Parsed<'c, 'j> {
     }
 }
 
-pub(crate) fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
-    let hint = hint(Code::Malformed, case.call.binding);
+pub(crate) fn malformed(case: &Inspection<'_>, reason: &str) -> Refusal {
+    let hint = hint(Code::Malformed, case.protocol());
     Refusal::new(Code::Malformed, reason).with_hint(hint).with_facts(case.facts())
 }
 
-pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
+pub(crate) fn refused(case: &Inspection<'_>, fault: &MessageFault) -> Refusal {
     let refusal = Refusal::of_message(fault, case.call.binding).with_facts(case.facts());
-    match of_the_other_version(case, fault) {
-        Some(hint) => refusal.with_hint(hint),
-        None => refusal,
-    }
-}
-
-/// Hint for an A2A request that looks like one of another version.
-fn of_the_other_version(case: &Case<'_>, fault: &MessageFault) -> Option<&'static str> {
-    if case.call.binding != Binding::A2a || case.direction != Direction::Request {
-        return None;
-    }
-    match (fault.kind, fault.path.as_str(), case.call.version) {
-        (FaultKind::MethodUnsupported, "/method", a2a::Version::V03)
-            if case.route.options.versions.contains(&a2a::Version::V10) =>
-        {
-            Some(
-                "a request without the header `A2A-Version` speaks 0.3: send `A2A-Version: 1.0` with a method of 1.0",
-            )
-        }
-        (FaultKind::MethodUnsupported, "/method", a2a::Version::V10) => {
-            Some("`A2A-Version: 1.0` goes with the methods of 1.0, such as `SendMessage`")
-        }
-        (FaultKind::Malformed, "/tenant", _) if matches!(case.call.form, Form::Rest(_)) => Some(
-            "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
-        ),
-        _ => None,
+    let protocol = case.protocol();
+    match protocol.fault_hint(fault, case.call, &case.route.options.versions) {
+        Some(hint) if case.direction == Direction::Request => refusal.with_hint(hint),
+        _ => refusal,
     }
 }
 
@@ -530,13 +352,13 @@ impl Refusal {
             FaultKind::VersionUnsupported => Code::VersionUnsupported,
             FaultKind::HeaderMismatch => Code::HeaderMismatch,
         };
-        let refusal = Self::new(code, fault.to_string()).with_hint(hint(code, binding));
+        let refusal = Self::new(code, fault.to_string()).with_hint(hint(code, binding.protocol()));
         if fault.kind == FaultKind::Stray { refusal.with_remedy(Remedy::LeaveOut) } else { refusal }
     }
 }
 
-/// Hint for the caller of this binding.
-const fn hint(code: Code, binding: Binding) -> &'static str {
+/// Hint for the caller of this protocol.
+fn hint(code: Code, protocol: &dyn Protocol) -> &'static str {
     match code {
         Code::TooLarge => "send less in one message",
         Code::TooDeep => "nest arrays and objects less deeply",
@@ -546,22 +368,7 @@ const fn hint(code: Code, binding: Binding) -> &'static str {
         Code::HeaderMismatch => {
             "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` as the message has them"
         }
-        _ => match (code, binding) {
-            (Code::VersionUnsupported, Binding::Mcp) => {
-                "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`"
-            }
-            (Code::VersionUnsupported, _) => {
-                "name a version that this address speaks, such as `A2A-Version: 1.0`"
-            }
-            (_, Binding::L8) => {
-                "send exactly the members that docs/spec/native-l8.md lists, and nothing else"
-            }
-            (_, Binding::A2a) => {
-                "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else"
-            }
-            (_, Binding::Mcp) => {
-                "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else"
-            }
-        },
+        Code::VersionUnsupported => protocol.traits().version_hint,
+        _ => protocol.traits().form_hint,
     }
 }

@@ -1,29 +1,30 @@
 //! Permits: the only values that a gateway may forward.
 
 mod reply;
+mod sent;
 
 use crate::{
+    answer_right::AnswerRight,
     arrived::{Arrived, Outgoing},
-    belongs::things,
-    case::{Case, Peer},
-    clarify::{Question, answerable},
-    dialogue::Asking,
+    clarify::answerable,
     facts::Facts,
-    learnt::{InSession, OfPair},
+    inspection::Inspection,
+    mcp_session::{Asking, McpSessions},
     meter::{Metered, Quota},
-    once::AnswerRight,
-    owners::{About, Kind},
-    rounds::Meaning,
+    owners::Kind,
+    ownership::things,
     route::Route,
     subscriptions::Subscription,
     turn::Step,
 };
 use bytes::Bytes;
-use semgate_contexts::{Digest, Version};
-use semgate_protocol::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
+use semgate_contexts::Version;
+use semgate_protocol::{Asked, Call, RpcId, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 pub use reply::{ReplyPermit, Written};
+pub use sent::Sent;
+pub(crate) use sent::{ListPage, RequestFacts};
 
 /// A remark for the caller of a message that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub struct Permit {
 }
 
 /// A permit without its bytes, while those are still borrowed.
-pub(crate) struct Leave {
+pub(crate) struct PermitDraft {
     fresh_until: u64,
     notice: Option<Notice>,
     sent: Sent,
@@ -78,61 +79,13 @@ pub(crate) struct Leave {
 #[derive(Debug)]
 pub(crate) struct Counted(());
 
-/// The remains of a spent permit, which the reply is judged against. Boxed, since it moves from stage to
-/// stage.
-#[derive(Clone, Debug)]
-pub struct Sent(Box<Told>);
-
-/// Facts about a permitted request.
-#[derive(Clone, Debug)]
-pub struct Told {
-    pub(crate) route: Arc<Route>,
-    pub(crate) caller: Peer,
-    /// Context of the reply: the request's, or that of the task in question.
-    pub(crate) about: Arc<About>,
-    pub(crate) rpc_id: Option<RpcId>,
-    pub(crate) call: Call,
-    pub(crate) asked: Option<Asked>,
-    pub(crate) mcp: Option<mcp::Asked>,
-    /// True if the request named no context and got the route's default.
-    pub(crate) by_default: bool,
-    /// Announced tool changes of the server at the time of the request.
-    pub(crate) tool_changes: u64,
-    /// Tasks and conversations that the request names.
-    pub(crate) threads: Vec<(Kind, String)>,
-    /// Push configurations, as `task/configuration`.
-    pub(crate) pushes: Vec<String>,
-    /// Task and conversation of the request itself.
-    pub(crate) own: (Option<String>, Option<String>),
-    /// Proposal step of the request.
-    pub(crate) step: Option<Arc<Step>>,
-    /// Page token and page size of a list request.
-    pub(crate) page: (Option<String>, Option<i64>),
-    /// Session of the request, which its replies share.
-    pub(crate) session: Option<InSession>,
-    pub(crate) settled: Arc<OfPair>,
-    /// Terms to settle once the upstream agent accepts the request.
-    pub(crate) settles: Vec<Meaning>,
-    /// Questions that the gateway can answer from the context.
-    pub(crate) questions: Vec<Question>,
-    /// Handle of an MCP request outside of sessions: while it lives, the request may be cancelled.
-    pub(crate) under_way: Option<Arc<()>>,
-    /// Hold on the id of an MCP request in its session.
-    pub(crate) asking: Option<Arc<Asking>>,
-    /// Right to answer an MCP request, taken by its answer.
-    pub(crate) right: AnswerRight,
-    /// Subscription opened by a SUBSCRIBE. It ends with the last copy.
-    pub(crate) subscription: Option<Subscription>,
-    /// Token of the push configuration that the request sets, or that a notification came under.
-    pub(crate) delivery: Option<Arc<str>>,
-    /// Remaining limits of the caller.
-    pub(crate) quotas: Vec<Quota>,
-    pub(crate) facts: Facts,
-}
-
-impl Leave {
+impl PermitDraft {
     /// The permit of a message that passed every stage, without its bytes.
-    pub(crate) fn of(metered: &Metered<'_, '_>, step: Option<Arc<Step>>) -> Self {
+    pub(crate) fn of(
+        metered: &Metered<'_, '_>,
+        step: Option<Arc<Step>>,
+        subscription: Option<Subscription>,
+    ) -> Self {
         let resolved = metered.decided().resolved();
         let (case, message) = (resolved.case(), resolved.message());
         let asked = message.operation.map(|operation| Asked {
@@ -150,7 +103,7 @@ impl Leave {
         Self {
             fresh_until: resolved.fresh_until(),
             notice: resolved.notice().cloned(),
-            sent: Sent::of(Told {
+            sent: Sent::of(RequestFacts {
                 route: Arc::clone(case.route),
                 caller: case.sender.clone(),
                 about: Arc::clone(resolved.about()),
@@ -164,7 +117,7 @@ impl Leave {
                 pushes,
                 own: (own.task.map(str::to_owned), own.context.map(str::to_owned)),
                 step,
-                page: (page.token.map(str::to_owned), page.size),
+                page: ListPage { token: page.token.map(str::to_owned), size: page.size },
                 session: resolved.session(),
                 settled: Arc::clone(case.settled),
                 settles: metered.decided().conformed().settles().to_vec(),
@@ -172,7 +125,7 @@ impl Leave {
                 under_way: None,
                 asking: None,
                 right: answerable_once(message.mcp.as_ref()),
-                subscription: None,
+                subscription,
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
@@ -181,60 +134,40 @@ impl Leave {
     }
 
     /// The id of a request in an MCP session. Its answer may come on another stream.
-    pub(crate) fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
+    fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
         let asked = self.sent.mcp.as_ref().filter(|asked| asked.version.has_sessions())?;
-        crate::dialogue::session(&self.sent)?;
+        crate::mcp_session::session(&self.sent)?;
         Some((asked.rpc_id.as_ref()?, &self.sent))
     }
 
-    pub(crate) fn sent(&self) -> &Sent {
-        &self.sent
-    }
-
     /// The id of an MCP request outside of sessions.
-    pub(crate) fn asks_alone(&self) -> Option<&RpcId> {
-        let asked = self.sent.mcp.as_ref().filter(|_| crate::dialogue::session(&self.sent).is_none())?;
+    fn asks_alone(&self) -> Option<&RpcId> {
+        let asked = self.sent.mcp.as_ref().filter(|_| crate::mcp_session::session(&self.sent).is_none())?;
         asked.rpc_id.as_ref()
     }
 
-    /// Keeps the proposal step recorded when the request was first permitted.
-    pub(crate) fn keep_turn(&mut self, step: Option<Arc<Step>>) {
-        self.sent.step = step;
-    }
-
-    /// Keeps the limits recorded when the request was first permitted.
-    pub(crate) fn counted(mut self, quotas: Vec<Quota>) -> Self {
-        self.sent.quotas = quotas;
+    /// Keeps everything recorded when the request was first permitted: its proposal step, subscription, answer
+    /// right, limits, push configuration, and the holds on its id.
+    pub(crate) fn renewing(mut self, before: Sent) -> Self {
+        let before = *before.0;
+        let sent = &mut self.sent;
+        sent.step = before.step;
+        sent.quotas = before.quotas;
+        sent.subscription = before.subscription;
+        sent.under_way = before.under_way;
+        sent.right = before.right;
+        sent.asking = before.asking;
+        sent.delivery = before.delivery;
         self
     }
 
-    /// Keeps the subscription opened when the request was first permitted.
-    pub(crate) fn subscribed(mut self, subscription: Option<Subscription>) -> Self {
-        self.sent.subscription = subscription;
-        self
-    }
-
-    /// Keeps the handle that marks the request as waiting for its answer.
-    pub(crate) fn waiting(mut self, under_way: Option<Arc<()>>) -> Self {
-        self.sent.under_way = under_way;
-        self
-    }
-
-    /// Keeps the answer right made when the request was first permitted.
-    pub(crate) fn answered_by(mut self, right: AnswerRight) -> Self {
-        self.sent.right = right;
-        self
-    }
-
-    /// Keeps the hold on the request's id in its session.
-    pub(crate) fn asking(mut self, asking: Option<Arc<Asking>>) -> Self {
+    /// Records the request as open until its answer, and holds its id in its session.
+    pub(crate) fn opening(mut self, mcp_sessions: &McpSessions, asking: Option<Arc<Asking>>) -> Self {
+        if let Some((id, sent)) = self.asks_in_session() {
+            mcp_sessions.client_asks(sent, id.clone());
+        }
+        self.sent.under_way = self.asks_alone().map(|id| mcp_sessions.under_way(&self.sent, id.clone()));
         self.sent.asking = asking;
-        self
-    }
-
-    /// Keeps the token of the push configuration that the request sets.
-    pub(crate) fn delivering(mut self, delivery: Option<Arc<str>>) -> Self {
-        self.sent.delivery = delivery;
         self
     }
 
@@ -252,10 +185,10 @@ fn answerable_once(asked: Option<&mcp::Asked>) -> AnswerRight {
 }
 
 /// Announced tool changes of the server, for a tool list request; 0 for other requests.
-fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
+fn tool_changes(case: &Inspection<'_>, asked: Option<&mcp::Asked>) -> u64 {
     match asked {
         Some(asked) if asked.operation == mcp::Operation::ListTools => {
-            case.tools.changes(&case.route.receiver)
+            case.state.tools.changes(&case.route.receiver)
         }
         _ => 0,
     }
@@ -358,139 +291,5 @@ impl Permit {
     /// Gives the permit back for renewal.
     pub(crate) fn into_counted(self) -> (Arrived, Sent, Counted) {
         (self.arrived, self.sent, Counted(()))
-    }
-}
-
-impl std::ops::Deref for Sent {
-    type Target = Told;
-
-    fn deref(&self) -> &Told {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for Sent {
-    fn deref_mut(&mut self) -> &mut Told {
-        &mut self.0
-    }
-}
-
-impl Sent {
-    pub(crate) fn of(told: Told) -> Self {
-        Self(Box::new(told))
-    }
-
-    pub(crate) fn into_told(self) -> Told {
-        *self.0
-    }
-
-    /// Undoes the request's proposal step and frees its id. An answered proposal is open again, and a new one
-    /// was never made.
-    ///
-    /// Call it only if no byte of the request reached the upstream agent. In doubt the proposal stays
-    /// answered, so that none is accepted twice.
-    pub fn undelivered(&self) {
-        if let Some(step) = &self.step {
-            step.undelivered();
-        }
-        if let Some(asking) = &self.asking {
-            asking.never_sent();
-        }
-    }
-
-    /// The right to answer the request. An error of the gateway has to take it too.
-    pub fn right(&self) -> &AnswerRight {
-        &self.right
-    }
-
-    /// Returns true if the request resumes an MCP session stream after an event.
-    pub(crate) fn resumes(&self) -> bool {
-        let verb = self.call.mcp.as_deref().map(|head| &head.verb);
-        matches!(verb, Some(mcp::Verb::Open { last_event: Some(_) }))
-    }
-
-    /// The task that the request is about, if any.
-    pub(crate) fn asked_task(&self) -> Option<&str> {
-        self.threads.iter().find(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id.as_str())
-    }
-
-    pub(crate) fn own(&self) -> OwnThread<'_> {
-        OwnThread { task: self.own.0.as_deref(), context: self.own.1.as_deref() }
-    }
-
-    /// Route of the request.
-    pub fn route(&self) -> &Arc<Route> {
-        &self.route
-    }
-
-    /// Sender of the request and reader of the reply.
-    pub fn caller(&self) -> &Peer {
-        &self.caller
-    }
-
-    /// JSON-RPC id that answers must repeat, for JSON-RPC bindings.
-    pub fn rpc_id(&self) -> Option<&RpcId> {
-        self.rpc_id.as_ref()
-    }
-
-    /// Request data for reading an A2A answer.
-    pub fn asked(&self) -> Option<&Asked> {
-        self.asked.as_ref()
-    }
-
-    /// Request data for reading an MCP answer; none for a message without an answer.
-    pub fn mcp(&self) -> Option<&mcp::Asked> {
-        self.mcp.as_ref()
-    }
-
-    /// Returns true for an MCP message without an answer: a notification, a client's answer, or the end of a
-    /// session. A success keeps its status and loses its body.
-    pub fn is_unanswered(&self) -> bool {
-        self.route.binding == Binding::Mcp && self.mcp.is_none()
-    }
-
-    /// Returns true if the request opens the stream of an MCP session, which may stay silent for long.
-    pub fn opens_session_stream(&self) -> bool {
-        self.mcp.as_ref().is_some_and(|asked| asked.rpc_id.is_none())
-    }
-
-    /// Returns true if the MCP request subscribes to changes. Its stream may stay silent for long.
-    pub fn listens(&self) -> bool {
-        self.mcp.as_ref().is_some_and(|asked| asked.operation == mcp::Operation::Listen)
-    }
-
-    /// Returns true if the request ends an MCP session.
-    pub fn ends_session(&self) -> bool {
-        self.call.mcp.as_deref().is_some_and(|head| head.verb == mcp::Verb::End)
-    }
-
-    /// Returns true if the request names an MCP session.
-    pub fn in_session(&self) -> bool {
-        crate::dialogue::session(self).is_some()
-    }
-
-    /// The requested operation of A2A.
-    pub fn operation(&self) -> Option<Operation> {
-        self.asked.as_ref().map(|asked| asked.operation)
-    }
-
-    /// Binding of the request.
-    pub fn binding(&self) -> Binding {
-        self.route.binding
-    }
-
-    /// Digest of the context that replies are judged under.
-    pub fn digest(&self) -> &Digest {
-        &self.about.digest
-    }
-
-    /// Remaining limits of the caller, for the head of its answer and for nobody else.
-    pub fn quotas(&self) -> &[Quota] {
-        &self.quotas
-    }
-
-    /// Facts of the request, for the audit record and for refusals after sending.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
     }
 }

@@ -5,31 +5,33 @@
 //!
 //! The agent sends it under an unguessable token, which stands for one configuration.
 
+mod courses;
+
 use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
-    arrived::{Answered, Arrived},
-    belongs::not_found,
-    case::{Case, Look, Turn},
+    arrived::Answered,
     decide::Decided,
-    inspector::{judged, same_agent, taken},
-    meter::{carry, meter},
-    owners::{About, Delivery},
-    parse::{Reply, read, reply},
-    permit::Told,
+    effects::taken,
+    inspection::{Inspection, Look, Turn},
+    meter::meter,
+    owners::{Delivery, DeliveryTarget},
+    ownership::not_found,
+    parse::{Strict, read, reply},
+    permit::{ListPage, RequestFacts},
     redact::{self, Redacted},
     removal,
-    stream::{StreamState, TextReceipt, about_task, enabled},
+    reply::same_agent,
+    stages::judged,
+    stream::{TextReceipt, about_task, enabled},
 };
 use bytes::Bytes;
+pub(crate) use courses::Courses;
 use semgate_contexts::json::{self, Json};
 use semgate_protocol::{
-    Asked, Call, Form, Message,
+    Call, Message, Reply,
     a2a::{self, Operation, Version},
 };
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 /// Permission to deliver one notification to its only target, once.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct Notification {
     permit: ReplyPermit,
     delivery: Arc<Delivery>,
     receipt: TextReceipt,
+    route: Arc<Route>,
+    token: Arc<str>,
 }
 
 /// Receipt of a notification, for [`Inspector::arrived`]. Dropped unsettled, it counts as possibly arrived.
@@ -67,51 +71,7 @@ impl Notification {
     }
 }
 
-/// Push targets with remembered text: 256, each with a small multiple of `appended_text` at most. Nothing is
-/// appended to the text of a forgotten target until a notification carries it whole.
-const COURSES: usize = 256;
-
-/// The text so far of each push target, by token. The target that was notified first is forgotten first.
-#[derive(Debug, Default)]
-pub(crate) struct Courses(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    states: HashMap<String, StreamState>,
-    order: VecDeque<String>,
-}
-
-impl Courses {
-    fn locked(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Kept {
-    fn of(&mut self, token: &str) -> &mut StreamState {
-        if !self.states.contains_key(token) {
-            while self.order.len() >= COURSES {
-                if let Some(gone) = self.order.pop_front() {
-                    self.states.remove(&gone);
-                }
-            }
-            self.order.push_back(token.to_owned());
-        }
-        self.states.entry(token.to_owned()).or_default()
-    }
-}
-
 impl Inspector {
-    /// A permit for other bytes of the same request, rewritten by the gateway. They are parsed, conformed and
-    /// decided as a new message, and nothing is counted twice.
-    ///
-    /// # Errors
-    /// As [`Inspector::inspect`], except for the two limits.
-    pub fn anew(&self, permit: Permit, arrived: Arrived, now: Now) -> Result<Permit, Refusal> {
-        let (_, sent, counted) = permit.into_counted();
-        self.judged_again((arrived, sent, counted), now)
-    }
-
     /// Records the target of notifications under a new `token`. It belongs to a push configuration of the
     /// permit's sender, about its task or the one that the answer names.
     ///
@@ -123,9 +83,8 @@ impl Inspector {
         let alone = sent.operation() == Some(Operation::CreateTaskPushNotificationConfig);
         let task = sent.asked_task().filter(|_| alone).map(str::to_owned).or(delivery.task);
         let delivery = Delivery { task, until, route: sent.route.name.clone(), ..delivery };
-        let most = self.limits().deliveries_by_one;
         let token: Arc<str> = Arc::from(token);
-        self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, (&sent.about, delivery), most);
+        self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, &sent.about, delivery);
         sent.delivery = Some(token);
     }
 
@@ -142,8 +101,8 @@ impl Inspector {
 
     /// The delivery under this token, if this caller owns it.
     pub fn delivery(&self, sent: &Sent, token: &str) -> Option<Arc<Delivery>> {
-        let (owner, _, delivery) = self.owners().delivery(&sent.route.scope(), token)?;
-        (*owner == *sent.caller.id()).then_some(delivery)
+        let target = self.owners().delivery(&sent.route.scope(), token)?;
+        (*target.owner == *sent.caller.id()).then_some(target.delivery)
     }
 
     /// Judges a notification. `replier` is the verified peer of the egress listener, `token` the token it came
@@ -165,7 +124,7 @@ impl Inspector {
         body: Bytes,
         now: Now,
     ) -> Result<Notification, Refusal> {
-        self.notification(route, token, replier, (body, None), now)
+        self.notification(Posting { route, token, replier, body, now }, None)
     }
 
     /// Judges the same notification again in every stage. Nothing is counted, recorded or taken a second
@@ -176,49 +135,56 @@ impl Inspector {
     pub fn renew_notification(
         &self,
         before: Notification,
-        (route, token): (&Arc<Route>, &str),
         replier: &Peer,
         body: Bytes,
         now: Now,
     ) -> Result<Notification, Refusal> {
-        self.notification(route, token, replier, (body, Some(before)), now)
+        let (route, token) = (Arc::clone(&before.route), Arc::clone(&before.token));
+        self.notification(Posting { route: &route, token: &token, replier, body, now }, Some(before))
     }
 
     /// Records the outcome of a notification. Its text counts as delivered if it arrived, and as not delivered if
     /// nothing reached the target. Otherwise nobody knows, and nothing is appended to it.
     pub fn arrived(&self, token: &str, Posted(receipt): &Posted, outcome: Delivered) {
-        if let Some(course) = self.courses().locked().states.get_mut(token) {
+        if let Some(course) = self.state.courses.locked().states.get_mut(token) {
             course.settle(receipt, outcome);
         }
     }
 
     fn notification(
         &self,
-        route: &Arc<Route>,
-        token: &str,
-        replier: &Peer,
-        (body, before): (Bytes, Option<Notification>),
-        now: Now,
+        posting: Posting<'_>,
+        before: Option<Notification>,
     ) -> Result<Notification, Refusal> {
+        let Posting { route, token, replier, now, .. } = posting;
         let unknown = || not_found().with_detail("no push configuration has this address");
-        let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
+        let target = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
+        let delivery = &target.delivery;
         // an agent with several lanes cannot choose which route's rules apply
         if delivery.route != route.name {
             return Err(unknown());
         }
-        let version = self.spoken(route, &delivery, &body);
-        let sent = self.answering(route, token, (&owner, about), (&delivery, version))?;
+        let version = self.spoken(route, delivery, &posting.body);
+        let sent = self.subscribing(route, token, &target, version)?;
         let generation = self.generation();
         let (turn, look) = match before {
             None => (Turn::Event, Look::Decides),
             Some(_) => (Turn::EventAgain, Look::Beforehand),
         };
-        let case = Case { turn, look, ..self.reply_case(&generation, &sent, (replier, body.len()), now) };
+        let case = Inspection::reply(self.setting(&generation, now), &sent, replier, posting.body.len());
+        let case = Inspection { turn, look, ..case };
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
-            .and_then(|_| in_lock(&delivery, now))
+            .and_then(|_| in_lock(delivery, now))
             .and_then(|()| enabled(&case, &sent))
-            .and_then(|()| self.judge_notification(&case, &sent, (token, &delivery), (body, before)))
+            .and_then(|()| judge(&case, &sent, posting.body, before))
+            .map(|(permit, receipt)| Notification {
+                permit,
+                delivery: Arc::clone(delivery),
+                receipt,
+                route: Arc::clone(route),
+                token: Arc::from(token),
+            })
             .map_err(
                 |refusal| if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal },
             )
@@ -239,24 +205,24 @@ impl Inspector {
             return Version::V03;
         }
         // both versions refuse bytes that are not JSON
-        match json::read(body, &self.limits().json) {
+        match json::read(body, &self.state.limits.json) {
             Ok(json) if a2a::is_stream_response(&json) => Version::V10,
             _ => Version::V03,
         }
     }
 
     /// The request that a notification in this version answers, as if the owner had subscribed to the task.
-    fn answering(
+    fn subscribing(
         &self,
         route: &Arc<Route>,
         token: &str,
-        (owner, begun): (&Arc<str>, Arc<About>),
-        (delivery, version): (&Delivery, Version),
+        target: &DeliveryTarget,
+        version: Version,
     ) -> Result<Sent, Refusal> {
-        let operation = Operation::SubscribeToTask;
-        let call = Call::a2a(version, Form::Rest(operation));
+        let DeliveryTarget { owner, about, delivery } = target;
+        let call = Call::notification(version);
         let mut threads = Vec::new();
-        let mut about = begun;
+        let mut about = Arc::clone(about);
         if let Some(task) = &delivery.task {
             let known = self.owners().about(&route.scope(), Kind::Task, task);
             match known {
@@ -270,7 +236,7 @@ impl Inspector {
             }
             threads.push((Kind::Task, task.clone()));
         }
-        Ok(Sent::of(Told {
+        Ok(Sent::of(RequestFacts {
             by_default: false,
             tool_changes: 0,
             under_way: None,
@@ -280,14 +246,14 @@ impl Inspector {
             caller: Peer::configured(owner),
             about,
             rpc_id: None,
-            asked: Some(Asked { operation, version, form: call.form, rpc_id: None }),
+            asked: call.asked(None),
             call,
             mcp: None,
             threads,
             pushes: Vec::new(),
             own: (delivery.task.clone(), None),
             step: None,
-            page: (None, None),
+            page: ListPage::default(),
             session: None,
             settled: self.settled(route, &Peer::configured(owner)),
             settles: Vec::new(),
@@ -298,85 +264,92 @@ impl Inspector {
             facts: crate::Facts::default(),
         }))
     }
-
-    fn judge_notification(
-        &self,
-        case: &Case<'_>,
-        sent: &Sent,
-        (token, delivery): (&str, &Arc<Delivery>),
-        (body, given): (Bytes, Option<Notification>),
-    ) -> Result<Notification, Refusal> {
-        let malformed = |reason: &str| {
-            Refusal::new(Code::Malformed, reason).with_hint(
-                "send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration",
-            )
-        };
-        let redacted = redact::reply(case, sent, &Answered::from(body.clone()))?;
-        let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
-        let before = redacted.as_ref().map_or(&[][..], |one| &one.before);
-        let case = &Case { before, ..*case };
-        let strict = read(case, &body.judged)?;
-        if let Some(removed) = removal::of_agent(case, &strict) {
-            let case = &Case { removed: &removed.pointers, ..*case };
-            return self.judge_notification(case, sent, (token, delivery), (removed.message.body, given));
-        }
-        let kind = strict.json().as_object().and_then(|object| object.get("kind"));
-        if sent.call.version == Version::V03 && kind.and_then(Json::as_str) != Some("task") {
-            return Err(malformed(if case.route.options.versions.contains(&Version::V10) {
-                "a notification is neither a task of 0.3 nor a `StreamResponse` of 1.0"
-            } else {
-                "a notification of 0.3 is a task"
-            }));
-        }
-        let said = match reply(case, &strict) {
-            Ok(Reply::Said(said)) => said,
-            Ok(Reply::Tasks(_)) => return Err(malformed("a notification is a list")),
-            Err(refusal) if matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
-                return Err(malformed("a notification is an error"));
-            }
-            Err(refusal) => return Err(refusal),
-        };
-        let task = task_of(&said).ok_or_else(|| malformed("a notification names no task, or several"))?;
-        if delivery.task.as_deref().is_some_and(|known| known != task) {
-            return Err(
-                not_found().with_detail("the notification is about another task than its configuration")
-            );
-        }
-        let (permit, receipt) = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
-        Ok(Notification {
-            permit: match redacted {
-                Some(redacted) => permit.redacted(redacted.members),
-                None => permit,
-            },
-            delivery: Arc::clone(delivery),
-            receipt,
-        })
-    }
 }
 
-impl Inspector {
-    /// Counts and records a permitted notification, unless that was done before.
-    fn leaves(
-        &self,
-        (case, sent, token): (&Case<'_>, &Sent, &str),
-        decided: Decided<'_, '_>,
-        body: &Answered,
-        before: Option<Notification>,
-    ) -> Result<(ReplyPermit, TextReceipt), Refusal> {
-        let mut courses = self.courses().locked();
-        let course = courses.of(token);
-        let Some(Notification { permit, receipt, .. }) = before else {
-            let updates = course.judge_texts(&decided)?;
-            let metered = meter(decided, self.meters())?;
-            let step = taken(case, sent, &metered)?;
-            let receipt = course.notified(updates, self.limits().appended_text);
-            return Ok((ReplyPermit::of(&metered, 200, body, step), receipt));
-        };
-        course.judge_texts_again(&decided)?;
-        let (step, shadow, counted) = permit.into_counted();
-        let metered = carry(decided, counted)?;
-        Ok((ReplyPermit::of(&metered, 200, body, step).beside(shadow), receipt))
+/// A notification as the lane received it.
+struct Posting<'p> {
+    route: &'p Arc<Route>,
+    token: &'p str,
+    replier: &'p Peer,
+    body: Bytes,
+    now: Now,
+}
+
+/// Judges the bytes of a notification: without removed members and, if policies redact, without those.
+fn judge(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    body: Bytes,
+    before: Option<Notification>,
+) -> Result<(ReplyPermit, TextReceipt), Refusal> {
+    let redacted = redact::reply(case, sent, &body)?;
+    let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
+    let cut = redacted.as_ref().map_or(&[][..], |one| &one.before);
+    let case = &Inspection { before: cut, ..*case };
+    let strict = read(case, &body.judged)?;
+    if let Some(removed) = removal::of_agent(case, &strict) {
+        let case = &Inspection { removed: &removed.pointers, ..*case };
+        return judge(case, sent, removed.message.body, before);
     }
+    let (permit, receipt) = record(case, sent, judged(case, event(case, sent, &strict)?)?, &body, before)?;
+    Ok(match redacted {
+        Some(redacted) => (permit.redacted(redacted.members), receipt),
+        None => (permit, receipt),
+    })
+}
+
+/// Reads the event of a notification, which is about the task of its configuration.
+fn event<'j>(case: &Inspection<'j>, sent: &Sent, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
+    let malformed = |reason: &str| {
+        Refusal::new(Code::Malformed, reason)
+            .with_hint("send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration")
+    };
+    let kind = strict.json().as_object().and_then(|object| object.get("kind"));
+    if sent.call.version == Version::V03 && kind.and_then(Json::as_str) != Some("task") {
+        return Err(malformed(if case.route.options.versions.contains(&Version::V10) {
+            "a notification is neither a task of 0.3 nor a `StreamResponse` of 1.0"
+        } else {
+            "a notification of 0.3 is a task"
+        }));
+    }
+    let message = match reply(case, strict) {
+        Ok(Reply::Message(message)) => *message,
+        Ok(Reply::Tasks(_)) => return Err(malformed("a notification is a list")),
+        Err(refusal) if !matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
+            return Err(refusal);
+        }
+        Ok(Reply::Error(_) | Reply::ServerError(..)) | Err(_) => {
+            return Err(malformed("a notification is an error"));
+        }
+    };
+    let task = task_of(&message).ok_or_else(|| malformed("a notification names no task, or several"))?;
+    if sent.asked_task().is_some_and(|known| known != task) {
+        return Err(not_found().with_detail("the notification is about another task than its configuration"));
+    }
+    Ok(message)
+}
+
+/// Counts and records a permitted notification, unless that was done before.
+fn record(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    decided: Decided<'_, '_>,
+    body: &Answered,
+    before: Option<Notification>,
+) -> Result<(ReplyPermit, TextReceipt), Refusal> {
+    let mut courses = case.state.courses.locked();
+    let course = courses.of(sent.delivery.as_deref().unwrap_or_default());
+    let Some(Notification { permit, receipt, .. }) = before else {
+        let updates = course.judge_texts(&decided)?;
+        let metered = meter(decided, None)?;
+        let step = taken(case, sent, &metered)?;
+        let receipt = course.notified(updates, case.state.limits.appended_text);
+        return Ok((ReplyPermit::of(&metered, 200, body, step), receipt));
+    };
+    course.judge_texts_again(&decided)?;
+    let (step, shadow, counted) = permit.into_counted();
+    let metered = meter(decided, Some(counted))?;
+    Ok((ReplyPermit::of(&metered, 200, body, step).with_shadow(shadow), receipt))
 }
 
 /// Checks the lock of a configuration, as for a stream.
@@ -397,12 +370,12 @@ fn task_of<'j>(message: &Message<'j>) -> Option<&'j str> {
 ///
 /// # Errors
 /// `not_found` if the configuration belongs to another task.
-pub(crate) fn bind(case: &Case<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
+pub(crate) fn bind(case: &Inspection<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
     let scope = &case.route.scope();
     let bound = match message.threads.pushes.first() {
-        Some((task, id)) => case.owners.bind(scope, token, task, Some(id)),
+        Some((task, id)) => case.state.owners.bind(scope, token, task, Some(id)),
         None => match task_of(message) {
-            Some(task) => case.owners.bind(scope, token, task, None),
+            Some(task) => case.state.owners.bind(scope, token, task, None),
             None => return Ok(()),
         },
     };

@@ -8,17 +8,17 @@ mod write;
 
 use crate::{
     Answered, Facts, Refusal, Sent,
-    case::{Case, Look},
-    conform::{Conformed, Said},
+    conform::{Conformed, Definition},
     decide::{Decided, unmet},
-    inspector::judged,
+    inspection::{Inspection, Look},
     list,
-    parse::{self, Reply, Strict, read, said_by_server},
+    parse::{self, Strict, read},
     shadow::{Answer, Before, beforehand, beside_uncut},
+    stages::judged,
 };
 use bytes::Bytes;
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
-use semgate_protocol::{Binding, Instance, Vocabulary, mcp};
+use semgate_protocol::{Instance, Reply, Vocabulary};
 use std::{collections::BTreeSet, sync::Arc};
 pub(crate) use write::leaving_out;
 use write::{Cut, without};
@@ -49,8 +49,8 @@ fn held<'o>(
 }
 
 /// Name of a member in records.
-fn named(said: &Said<'_>, path: &FieldPath) -> String {
-    format!("{}.{}", said.term.name(), path.join("."))
+fn named(definition: &Definition<'_>, path: &FieldPath) -> String {
+    format!("{}.{}", definition.term.name(), path.join("."))
 }
 
 /// Members that obligations would redact; `None` if that is impossible.
@@ -60,30 +60,30 @@ pub(crate) fn would_cut(
 ) -> Option<BTreeSet<String>> {
     let mut members = BTreeSet::new();
     for (at, obligations) in obliged {
-        let (said, instance) = conformed.said().nth(*at)?;
+        let (definition, instance) = conformed.instances().nth(*at)?;
         let held = held(instance, obligations);
         if !held.is_empty() && !may_cut(conformed, instance) {
             return None;
         }
-        members.extend(held.iter().map(|(_, path)| named(said, path)));
+        members.extend(held.iter().map(|(_, path)| named(definition, path)));
     }
     Some(members)
 }
 
-/// Redacts a reply, event or notification of native L8 or A2A. `None` if nothing is redacted, or if the reply
+/// Redacts a reply, event or notification. `None` if nothing is redacted, or if the reply
 /// may not pass anyway.
 ///
 /// # Errors
 /// `policy_error` if the reply cannot be rewritten.
-pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result<Option<Redacted>, Refusal> {
+pub(crate) fn reply(case: &Inspection<'_>, sent: &Sent, body: &Bytes) -> Result<Option<Redacted>, Refusal> {
     if !case.generation.policies().redacts() {
         return Ok(None);
     }
-    let Ok(strict) = read(case, &answered.judged) else { return Ok(None) };
-    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
+    let Ok(strict) = read(case, body) else { return Ok(None) };
+    let (look, case) = (case.look, &Inspection { look: Look::Beforehand, ..*case });
     match parse::reply(case, &strict) {
-        Ok(Reply::Said(message)) => match judged(case, *message) {
-            Ok(decided) => anew(&strict, &[decided], look),
+        Ok(Reply::Message(message)) => match judged(case, *message) {
+            Ok(decided) => rewrite(&strict, &[decided], look),
             Err(_) => Ok(None),
         },
         Ok(Reply::Tasks(tasks)) => {
@@ -91,52 +91,30 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
             let known =
                 tasks.tasks.iter().zip(&abouts).filter_map(|(task, about)| Some((task, about.as_deref()?)));
             let cases: Vec<_> =
-                known.map(|(task, about)| (task, Case { about: Some(about), ..*case })).collect();
+                known.map(|(task, about)| (task, Inspection { about: Some(about), ..*case })).collect();
             let decided: Vec<_> =
                 cases.iter().filter_map(|(task, case)| judged(case, (*task).clone()).ok()).collect();
-            anew(&strict, &decided, look)
+            rewrite(&strict, &decided, look)
         }
-        Err(_) => Ok(None),
-    }
-}
-
-/// Redacts a message of an MCP server.
-///
-/// # Errors
-/// As [`reply`].
-pub(crate) fn of_server(
-    case: &Case<'_>,
-    asked: &mcp::Asked,
-    body: &Bytes,
-    in_stream: bool,
-) -> Result<Option<Redacted>, Refusal> {
-    if !case.generation.policies().redacts() {
-        return Ok(None);
-    }
-    let Ok(strict) = read(case, body) else { return Ok(None) };
-    let Ok(said) = said_by_server(case, &strict, asked, in_stream) else { return Ok(None) };
-    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
-    match judged(case, said.message) {
-        Ok(decided) => anew(&strict, &[decided], look),
-        Err(_) => Ok(None),
+        _ => Ok(None),
     }
 }
 
 /// Rewrites a reply. `look` is the purpose of the judgement that follows.
-fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
+fn rewrite(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
     let (mut cuts, mut before): (_, Vec<Before>) = (Vec::new(), Vec::new());
     let (mut mirrored, mut cut) = (false, None);
     let asked = |of: &Decided<'_, '_>| (look == Look::Decides).then(|| beforehand(of.conformed())).flatten();
     for decided in all {
         let (mut gone, mut cut_here) = (BTreeSet::new(), Vec::new());
-        for ((said, instance), obligations) in decided.obliged() {
+        for ((definition, instance), obligations) in decided.obliged() {
             let held = held(instance, obligations);
             let Some((first, _)) = held.first() else { continue };
             if !may_cut(decided.conformed(), instance) {
                 return Err(uncut(unmet(first), decided, asked(decided)));
             }
-            mirrored |= decided.resolved().message().binding == Binding::Mcp;
-            gone.extend(held.iter().map(|(_, path)| named(said, path)));
+            mirrored |= decided.case().protocol().traits().calls_tools;
+            gone.extend(held.iter().map(|(_, path)| named(definition, path)));
             let paths: Vec<_> = held.into_iter().map(|(_, path)| path).collect();
             cut_here.push((instance.pointer.to_string(), paths.iter().map(|path| path.join(".")).collect()));
             cuts.push(Cut { object: instance.object, paths });
@@ -170,7 +148,6 @@ fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) ->
 /// Protocol content may not, since other parts build on it. In MCP a text beside the result could repeat the
 /// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
-    let alone = || conformed.said().count() == 1;
-    let mcp = conformed.resolved().message().binding == Binding::Mcp;
-    instance.of == Vocabulary::Context && (!mcp || alone())
+    let alone = || conformed.instances().count() == 1;
+    instance.of == Vocabulary::Context && (!conformed.case().protocol().traits().calls_tools || alone())
 }

@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 pub use semgate_protocol::RpcId;
 use semgate_protocol::{
     a2a::ProtocolError,
-    mcp::{ErrorData, Version},
+    mcp::{ErrorData, Revision},
 };
 
 /// Delivery state of a refused message, or of the request whose reply was refused.
@@ -67,7 +67,7 @@ struct Inner {
     missing: Vec<String>,
     asks: Option<String>,
     by_agent: bool,
-    tool_call: Option<Version>,
+    tool_call: Option<Revision>,
     facts: Facts,
 }
 
@@ -192,7 +192,7 @@ impl Refusal {
 
     /// Marks the refusal of a tool call in this MCP version, if its caller may see the tool.
     #[must_use]
-    pub(crate) fn of_tool_call(mut self, version: Option<Version>) -> Self {
+    pub(crate) fn of_tool_call(mut self, version: Option<Revision>) -> Self {
         self.0.tool_call = version;
         self
     }
@@ -201,7 +201,7 @@ impl Refusal {
     ///
     /// The caller may see the tool, and its model can correct the arguments or report the policy decision.
     /// All other refusals of a call are protocol errors.
-    pub fn tool_result(&self) -> Option<Version> {
+    pub fn tool_result(&self) -> Option<Revision> {
         let for_model = matches!(
             self.0.code,
             Code::ContentInvalid | Code::PolicyDenied | Code::PolicyError | Code::ApprovalRequired

@@ -7,7 +7,7 @@
 
 use crate::{
     Answered, Arrived, NullArguments, Refusal, UnnamedTools,
-    case::{Case, HeaderClaims},
+    inspection::{HeaderClaims, Inspection},
     parse::{Strict, Target, malformed, parse, read, reading},
     redact::leaving_out,
     tools::task_of,
@@ -15,8 +15,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_contexts::json::Json;
 use semgate_protocol::{
-    Binding, Call, Form,
-    a2a::grpc,
+    RequestBytes,
     mcp::{self, Asked},
     removal::{Author, Path, Removal},
 };
@@ -29,49 +28,54 @@ pub(crate) struct Removed<M> {
     pub pointers: Vec<String>,
 }
 
-/// A request without its removable members; none if it has none.
+/// A request without its removable members, or a client's error in the protocol's words. None if neither
+/// changes the bytes.
 ///
 /// # Errors
 /// `malformed` if a request on another transport than JSON-RPC cannot be rewritten.
 pub(crate) fn of_request(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     arrived: &Arrived,
     strict: &Strict<'_>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Option<Removed<Arrived>>, Refusal> {
     let removal = of(case, strict.json(), Author::Client);
     if removal.is_empty() {
-        return Ok(nulls(case, strict, headers).map(|removed| whole(arrived, removed)));
+        let removed = nulls(case, strict, headers);
+        return Ok(match (removed, failure(case, strict)) {
+            (Some(removed), _) => Some(whole(arrived, removed)),
+            (None, Some(message)) => Some(whole(arrived, Removed { message, pointers: Vec::new() })),
+            (None, None) => None,
+        });
     }
     let judged = Bytes::from(leaving_out(strict.json(), removal.values()));
     let mut pointers = removal.into_pointers();
-    match arrived.call.form {
-        Form::Grpc(operation) => {
-            let strict = read(case, &judged)?;
+    let body = match case.protocol().traits().request_bytes {
+        RequestBytes::Encoded => {
             let fault = |_| malformed(case, "the request cannot be written without what is removed of it");
-            let body = grpc::write_request(operation, strict.json()).map_err(fault)?.into();
-            let message = Arrived { call: arrived.call.clone(), body, judged };
-            return Ok(Some(Removed { message, pointers }));
+            let strict = read(case, &judged)?;
+            case.call.encode(strict.json()).map_err(fault)?.into()
         }
         // the body is a part of the parameters, and holds their open members
-        Form::Rest(_) => {
+        RequestBytes::Part => {
             let strict = read(case, &arrived.body)?;
             let removal = of(case, strict.json(), Author::Client);
-            let body = leaving_out(strict.json(), removal.values()).into();
-            let message = Arrived { call: arrived.call.clone(), body, judged };
-            return Ok(Some(Removed { message, pointers }));
+            leaving_out(strict.json(), removal.values()).into()
         }
-        Form::JsonRpc | Form::Native => {}
-    }
-    let strict = read(case, &judged)?;
-    let message = match nulls(case, &strict, headers) {
-        Some(more) => {
-            pointers.extend(more.pointers);
-            more.message
+        RequestBytes::Judged => {
+            let strict = read(case, &judged)?;
+            let message = match nulls(case, &strict, headers) {
+                Some(more) => {
+                    pointers.extend(more.pointers);
+                    more.message
+                }
+                None => failure(case, &strict).unwrap_or_else(|| judged.clone()),
+            };
+            return Ok(Some(whole(arrived, Removed { message, pointers })));
         }
-        None => judged.clone(),
     };
-    Ok(Some(whole(arrived, Removed { message, pointers })))
+    let message = Arrived { call: arrived.call.clone(), body, judged };
+    Ok(Some(Removed { message, pointers }))
 }
 
 fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
@@ -80,8 +84,8 @@ fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
 }
 
 /// An A2A agent's message without its removable members; none if it has none.
-pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
-    if case.route.binding != Binding::A2a || !case.removed.is_empty() {
+pub(crate) fn of_agent(case: &Inspection<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
+    if !case.removed.is_empty() {
         return None;
     }
     let removal = of(case, strict.json(), Author::Server { asked: None, pinned: &|_| false });
@@ -90,14 +94,14 @@ pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<A
 
 /// An MCP server's message without its removable members. A tool pinned by a context keeps all members;
 /// nothing of a withheld tool is shown.
-pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
+pub(crate) fn of_server(case: &Inspection<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
     let withheld = case.route.options.unnamed_tools == UnnamedTools::Withhold;
     let pinned = |tool: &str| withheld || case.generation.pinned().has(tool);
     cut(strict, of(case, strict.json(), Author::Server { asked: Some(asked), pinned: &pinned }))
 }
 
-fn of<'j>(case: &Case<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
-    Removal::of(json, case.route.binding, author, &reading(case))
+fn of<'j>(case: &Inspection<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
+    Removal::of(json, case.route.binding.protocol(), author, &reading(case))
 }
 
 fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
@@ -110,8 +114,8 @@ fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
 
 /// A tool call without `null` arguments that can only mean absence. Looks at direct members of `arguments`
 /// only; judgement reports other faults.
-fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
-    if case.route.binding != Binding::Mcp || case.route.options.null_arguments != NullArguments::Absent {
+fn nulls(case: &Inspection<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
+    if case.route.options.null_arguments != NullArguments::Absent {
         return None;
     }
     let arguments = strict.json().as_object()?.get("params")?.as_object()?.get("arguments")?.as_object()?;
@@ -131,7 +135,7 @@ fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Op
 }
 
 /// A client's error with its number in the protocol's words; none for every other message.
-pub(crate) fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
-    call.mcp.as_ref()?;
+fn failure(case: &Inspection<'_>, strict: &Strict<'_>) -> Option<Bytes> {
+    case.call.mcp.as_ref()?;
     mcp::plain_failure(strict.json()).map(Bytes::from)
 }

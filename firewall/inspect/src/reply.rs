@@ -2,45 +2,40 @@
 //! is the request's.
 
 use crate::{
-    Code, Delivered, Direction, Facts, Inspector, Now, Peer, Refusal, ReplyPermit, Sent, arrived::Answered,
-    belongs::deleted, case::Case, code::Class, resolve::still_stands, rounds, stream::enabled,
+    Code, Delivered, Direction, Facts, Peer, Refusal, ReplyPermit, Sent,
+    arrived::Answered,
+    code::Class,
+    effects::taken,
+    inspection::Inspection,
+    list,
+    meter::meter,
+    ownership::deleted,
+    parse::{self, read},
+    permit::Counted,
+    redact, removal,
+    resolve::still_stands,
+    stages::judged,
+    stream::enabled,
+    subscriptions, term_negotiation, tools,
 };
 use bytes::Bytes;
-use semgate_protocol::{Binding, Form as Written, a2a::Operation};
+use semgate_protocol::{Reply, ReplyKind, StreamRules, mcp};
 
 /// Checks the status and emptiness of a reply, before its body is read.
 ///
 /// # Errors
 /// `upstream_invalid` for every status that is neither a success nor an error of the binding.
-pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form, Refusal> {
+pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<ReplyKind, Refusal> {
     if sent.is_unanswered() && (200..300).contains(&status) {
-        return Ok(Form::Acknowledgement);
+        return Ok(ReplyKind::Acknowledgement);
     }
-    let deletes = sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig);
-    match (sent.route.binding, status, body.is_empty()) {
-        (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
-        (Binding::A2a, 200 | 204, true) if deletes => Ok(Form::Acknowledgement),
-        (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
-        // HTTP+JSON also has 201 and 202
-        (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
-        (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
-        (Binding::L8, 200..300, true) | (_, 200, true) => {
+    match sent.call.protocol().reply_kind(status, body.is_empty(), sent.operation()) {
+        Some(ReplyKind::Missing) => {
             Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
         }
-        _ => Err(no_pass(status)),
+        Some(kind) => Ok(kind),
+        None => Err(no_pass(status)),
     }
-}
-
-/// Kind of reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A success without a body, or with a body that answers nothing. No byte passes; only replier and
-    /// context are judged.
-    Acknowledgement,
-    /// Bytes to judge.
-    Message,
-    /// Bytes that may only name one of the protocol's errors.
-    Error,
 }
 
 /// The refusal of a status that is neither a success nor a protocol error according to its body.
@@ -57,7 +52,7 @@ fn invalid(reason: &str, detail: String) -> Refusal {
 
 /// Judges an acknowledgement: context and both ends must be valid as for any reply.
 pub(crate) fn acknowledged(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     facts: Facts,
     status: u16,
@@ -66,7 +61,7 @@ pub(crate) fn acknowledged(
     deleted(case, sent);
     match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
         Ok(()) => {
-            rounds::teach(case.learnt, sent, case.now.unix);
+            term_negotiation::teach(&case.state.negotiated_terms, sent, case.now.unix);
             let context = Some(sent.about.urn.to_string());
             Ok(ReplyPermit::acknowledge(Facts { direction: Direction::Reply, context, ..facts }, status))
         }
@@ -105,22 +100,80 @@ pub fn refused(inner: Refusal) -> Refusal {
     refusal
 }
 
-impl Inspector {
-    /// A permit for other bytes of the same reply, rewritten by the gateway. They are parsed, conformed and
-    /// decided as a new reply, and nothing is counted twice.
-    ///
-    /// # Errors
-    /// As [`Inspector::inspect_reply`], except for the limits.
-    pub fn reply_anew(
-        &self,
-        before: ReplyPermit,
-        sent: &Sent,
-        replier: &Peer,
-        reply: impl Into<Answered>,
-        now: Now,
-    ) -> Result<ReplyPermit, Refusal> {
-        let status = before.status();
-        let (_, _, counted) = before.into_counted();
-        self.replied(sent, replier, (status, Some(counted)), &reply.into(), now)
+/// A received reply.
+pub(crate) struct Received<'r> {
+    pub status: u16,
+    pub body: &'r Answered,
+    /// Present if the reply was counted before, in other bytes.
+    pub counted: Option<Counted>,
+}
+
+/// Judges the bytes of a reply: without removed members and, if policies redact, without those.
+///
+/// # Errors
+/// As [`Inspector::inspect_reply`](crate::Inspector::inspect_reply).
+pub(crate) fn judge(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    kind: ReplyKind,
+    received: Received<'_>,
+) -> Result<ReplyPermit, Refusal> {
+    let Received { status, body, .. } = received;
+    if case.protocol().traits().stream == StreamRules::Server {
+        // an error status must carry an error; nothing is learnt from any other body
+        let refused = || Err(no_pass(status).with_facts(case.facts()));
+        if kind == ReplyKind::Error && !mcp::is_failure(read(case, &body.judged)?.json()) {
+            return refused();
+        }
+        let (permit, _) = tools::judge(case, sent, status, body)?;
+        return if kind == ReplyKind::Error { refused() } else { Ok(permit) };
     }
+    if let Some(redacted) = redact::reply(case, sent, &body.judged)? {
+        let case = &Inspection { before: &redacted.before, ..*case };
+        let received = Received { body: &redacted.answered(), ..received };
+        return Ok(judge_message(case, sent, kind, received)?.redacted(redacted.members));
+    }
+    judge_message(case, sent, kind, received)
+}
+
+fn judge_message(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    kind: ReplyKind,
+    received: Received<'_>,
+) -> Result<ReplyPermit, Refusal> {
+    let Received { status, body, .. } = received;
+    let strict = read(case, &body.judged)?;
+    if let Some(removed) = removal::of_agent(case, &strict) {
+        let case = &Inspection { removed: &removed.pointers, ..*case };
+        let received = Received { body: &removed.message, ..received };
+        return judge(case, sent, kind, received).map(ReplyPermit::rewritten);
+    }
+    if kind == ReplyKind::Error
+        && let Some(error) = case.protocol().status_error(status, strict.json())
+    {
+        return Err(Refusal::of_agent(error.known).with_facts(case.facts()));
+    }
+    match parse::reply(case, &strict)? {
+        Reply::Message(message) if kind != ReplyKind::Error => {
+            let decided = judged(case, *message)?;
+            subscriptions::asked_for(sent, &decided)
+                .map_err(|refusal| refusal.with_facts(decided.facts()))?;
+            let metered = meter(decided, received.counted)?;
+            let step = taken(case, sent, &metered)?;
+            Ok(ReplyPermit::of(&metered, status, body, step))
+        }
+        Reply::Tasks(list) if kind != ReplyKind::Error => list::judge(case, sent, status, body, &list),
+        _ => Err(no_pass(status).with_facts(case.facts())),
+    }
+}
+
+/// Checks that the upstream connection belongs to the route's receiver, the agent that the caller addressed.
+pub(crate) fn same_agent(sent: &Sent, replier: &Peer, facts: Facts) -> Result<Facts, Refusal> {
+    if replier.id() == sent.route.receiver {
+        return Ok(facts);
+    }
+    Err(Refusal::new(Code::SenderMismatch, "the agent that answered is not the receiver of the route")
+        .with_detail(format!("the upstream is `{}`", replier.id()))
+        .with_facts(facts))
 }

@@ -1,26 +1,29 @@
 //! Second stage: sender, receiver, and the standing of the named context.
 
+mod locks;
+mod turns;
+
 use crate::{
-    Code, Direction, Facts, Notice, Refusal, Sent,
-    belongs::belongs,
-    case::{Case, Turn},
-    counts::{counts, revoked, stale, suspended, unknown, unrecognised},
+    Code, Facts, Notice, Refusal, Sent,
     generation::{Named, Source},
     group,
-    learnt::InSession,
+    inspection::Inspection,
+    negotiated_terms::InSession,
     owners::About,
+    ownership::belongs,
     parse::{Parsed, Target},
     shadow::beside_line,
-    turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
+    standing::{counts, revoked, stale, suspended, unknown, unrecognised},
+    turn::Answers,
 };
+pub(crate) use locks::is_step;
+use locks::{is_handshake, lock, needs_lock};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_negotiation::LockQuestion;
-use semgate_protocol::{Binding, Instance, Message, Vocabulary, a2a::Operation};
+use semgate_protocol::{Instance, Message, Vocabulary};
 use semgate_statement::Standing;
 use std::sync::Arc;
-
-/// Concepts of a handshake, which need no lock.
-const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+use turns::takes_turn;
+pub(crate) use turns::{has_turns, out_of_turn, side};
 
 /// A message from the verified peer to the route's receiver, under a usable context. Only this stage builds
 /// one.
@@ -76,11 +79,8 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     parties(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
-            let place = match case.route.binding {
-                Binding::Mcp => " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
-                Binding::L8 | Binding::A2a => "",
-            };
-            let hint = format!("name the context{place} by its urn, such as `urn:contexts:payment:v1.1`");
+            let location = case.protocol().traits().claim_hint;
+            let hint = format!("name the context{location} by its urn, such as `urn:contexts:payment:v1.1`");
             return Err(Refusal::new(Code::ContextMissing, "the message names no context").with_hint(hint));
         }
         Target::Known(named) => named.urn(),
@@ -107,7 +107,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
 }
 
 /// Checks that the ids in the message equal the verified ones, or their aliases, byte for byte.
-fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
         named == id
             || case.generation.policies().agent(id).is_some_and(|agent| agent.alias.as_deref() == Some(named))
@@ -142,7 +142,7 @@ pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
 ///
 /// # Errors
 /// As a reply under that context: `context_unknown` to `status_stale` in the order of [`resolve`].
-pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+pub(crate) fn still_stands(case: &Inspection<'_>, sent: &Sent) -> Result<(), Refusal> {
     let target = match case.generation.named(sent.about.urn.as_str()) {
         Some(named) => Target::Known(named),
         None => Target::Unknown(sent.about.urn.clone()),
@@ -153,7 +153,7 @@ pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> 
 type Stands<'c> = (&'c Named, &'c Source, Option<Notice>);
 
 /// The document of the context, if its digest matches and it is usable now.
-fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
+fn stands<'c>(case: &Inspection<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
     let (named, source) = find(case, target, digests)?;
     if digests.iter().any(|digest| digest != named.context().digest()) {
         return Err(other_digest());
@@ -165,7 +165,7 @@ fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Resul
 
 /// The document, with the authority's view of it.
 fn find<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     target: &Target<'c>,
     digests: &[Digest],
 ) -> Result<(&'c Named, &'c Source), Refusal> {
@@ -199,7 +199,7 @@ fn find<'c>(
 }
 
 /// The refusal of a URN without a verified document: unpublished, failed verification, or not fetched yet.
-fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
+fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
     let Some(loaded) = source.loaded(urn) else {
         // without any status of the authority, its publications are unknown
         let never_heard = source.view().next_update() == 0;
@@ -241,7 +241,7 @@ fn other_digest() -> Refusal {
 /// The control vocabulary, if the message uses it under another context. Its own document judges its concepts
 /// and must be usable.
 fn control<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     message: &Message<'_>,
     named: &'c Named,
 ) -> Result<(Option<&'c Named>, u64), Refusal> {
@@ -254,13 +254,13 @@ fn control<'c>(
     if !message.instances.iter().any(used) {
         return Ok((None, u64::MAX));
     }
-    beside(case, control)
+    vocabulary(case, control)
 }
 
 /// The protocol's vocabulary, if the message uses it. Its own document judges its operations and must be
 /// usable.
 fn protocol<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     message: &Message<'_>,
     named: &'c Named,
 ) -> Result<(Option<&'c Named>, u64), Refusal> {
@@ -271,7 +271,7 @@ fn protocol<'c>(
         return Ok((Some(named), u64::MAX));
     }
     match case.generation.protocol(message.binding) {
-        Some(protocol) => beside(case, protocol),
+        Some(protocol) => vocabulary(case, protocol),
         None => Err(unknown(
             "the context of the protocol is not published",
             "ask the operator: it is shipped with the gateway",
@@ -280,7 +280,7 @@ fn protocol<'c>(
 }
 
 /// A vocabulary used beside the named context.
-fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
+fn vocabulary<'c>(case: &Inspection<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
     let Some(source) = case.generation.source_of(other.urn().line()) else {
         return Err(unknown("no authority is configured for a vocabulary that the message uses", ""));
     };
@@ -296,181 +296,8 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
     Ok((Some(other), source.fresh_until()))
 }
 
-/// Operations of an MCP client without a lock: those before any context is known, and those that only end or
-/// watch others. The SDKs send no lock there.
-const OPENS_MCP: [&str; 7] =
-    ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
-
-/// Returns true for a handshake step. Steps are signed or sealed, so only their addressee can read them
-/// (F0-47).
-pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
-    instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name)
-}
-
-/// Returns true if a message consists of handshake steps only.
-fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
-    named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
-}
-
-/// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
-fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
-    let handshake = is_handshake(case, message, named);
-    let held = message.claims.iter().any(|claim| claim.lock.is_some());
-    // reads of tasks or cards name no context for a lock
-    let asks = match message.binding {
-        Binding::Mcp => message
-            .instances
-            .iter()
-            .all(|instance| instance.of == Vocabulary::Protocol && OPENS_MCP.contains(&instance.name)),
-        _ => message.operation.is_some_and(|operation| !operation.sends()),
-    };
-    if !case.route.options.require_lock || case.direction == Direction::Reply || handshake || held || asks {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
-        match case.route.options.group {
-            Some(_) => "a lock is held with one agent: send this to the member's own address, with its lock",
-            None => {
-                "negotiate a lock with the agent that this address leads to, and name it beside the context"
-            }
-        },
-    ))
-}
-
-/// Returns true if a message can make a proposal, or answer one.
-pub(crate) fn has_turns(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
-    match message.binding {
-        Binding::A2a => case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends),
-        // handshake steps are bound to each other by signatures
-        Binding::L8 => !is_handshake(case, message, named),
-        Binding::Mcp => false,
-    }
-}
-
-/// The sender's side of a proposal.
-pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
-    let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
-    match message.binding {
-        Binding::L8 => turn::side(case.sender.id(), case.receiver, speaks_as),
-        Binding::A2a | Binding::Mcp => speaks_as,
-    }
-}
-
-/// The proposal that a message answers (F0-08).
-///
-/// A reply first answers its request's proposal. Otherwise it is the open proposal of the conversation.
-/// Bindings without conversations use the one that [`Pairs`](turn::Pairs) finds between the two agents.
-///
-/// # Errors
-/// `out_of_turn`.
-fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<Answers>, Refusal> {
-    let again = matches!(case.turn, Turn::Again | Turn::EventAgain);
-    if again || !turn::answers(message.performative) || !has_turns(case, message, named) {
-        return Ok(None);
-    }
-    let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes);
-    let by = side(case, message);
-    let answered = match message.binding {
-        Binding::L8 => {
-            let answer = Answer::of(message, by);
-            let line = named.urn().line().as_str();
-            let between = Between { by: case.receiver, to: case.sender.id(), line };
-            let to_group = case.direction == Direction::Request && case.route.options.group.is_some();
-            let proposals = if to_group && answer.names_one() {
-                Err(OutOfTurn::ToGroup)
-            } else {
-                case.owners.pairs().answered(between, &answer, made)
-            };
-            proposals.map(|proposals| Some(Answers { proposals, message: Some(answer.message()) }))
-        }
-        Binding::A2a | Binding::Mcp => {
-            let scope = case.route.scope();
-            let open = |own| case.owners.proposal(&scope, own);
-            let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
-            let found = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
-            turn(found, message.performative, by).map(|proposal| proposal.map(Answers::from))
-        }
-    };
-    answered.map_err(|why| out_of_turn(message, why))
-}
-
-/// The refusal of an answer without exactly one open proposal of the other side.
-pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
-    let says = message.performative.as_str();
-    let (reason, hint) = match (why, message.binding) {
-        (OutOfTurn::Several, _) => (
-            format!("{says} answers one proposal, and several of the other agent are open here"),
-            "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
-        ),
-        (OutOfTurn::Unknown, _) => (
-            format!("{says} names a proposal, and the other agent has none of that name here"),
-            "`re-` names a proposal of the agent that is spoken to, under this line of contexts; one that is \
-             forgotten, as after a restart, is proposed again",
-        ),
-        (OutOfTurn::SameName, _) => (
-            format!(
-                "{says} names a proposal, and different ones of the other agent are open under that name"
-            ),
-            "reject the name, which rejects them all, and ask for a proposal under a `message_id` of its own",
-        ),
-        (OutOfTurn::ToGroup, _) => (
-            format!("{says} names a proposal, and is said to a group"),
-            "say it to the member that made the proposal, over the route to that member",
-        ),
-        (OutOfTurn::Repeated, _) => (
-            format!("this {says} was said before, and answered a proposal then"),
-            "say it once; another answer has a `message_id` of its own",
-        ),
-        (OutOfTurn::NotOpen, binding) => (
-            format!("{says} answers a proposal, and none of the other side is open here"),
-            match binding {
-                Binding::L8 => {
-                    "propose first: a proposal of the other agent under this line of contexts is answered once"
-                }
-                _ => "propose first, or name the task or conversation that the proposal was made in",
-            },
-        ),
-    };
-    Refusal::new(Code::OutOfTurn, reason).with_hint(hint)
-}
-
-/// The session of the message; its lock end is the earliest of all locks. None without a lock.
-fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
-    let mut session: Option<InSession> = None;
-    // the initiator sends requests and receives replies
-    let (initiator, responder) = match case.direction {
-        Direction::Request => (case.sender.id(), case.receiver),
-        Direction::Reply => (case.receiver, case.sender.id()),
-    };
-    let authority = case.generation.source_of(named.urn().line()).map(|source| source.view().authority());
-    for lock in message.claims.iter().filter_map(|claim| claim.lock) {
-        let question = LockQuestion {
-            lock,
-            initiator,
-            responder,
-            route: &case.route.name,
-            authority: authority.unwrap_or_default(),
-            urn: named.urn(),
-            digest: named.context().digest(),
-            now: case.now.unix,
-        };
-        let held = case.sessions.locks.verify(&question).map_err(|fault| {
-            Refusal::new(
-                Code::LockMismatch,
-                "the lock does not hold between these two agents for this context",
-            )
-            .with_hint("leave the lock out, or negotiate a new one")
-            .with_detail(fault.to_string())
-        })?;
-        if session.is_none_or(|earlier| held.expires_at() < earlier.until) {
-            session = Some(InSession { id: *held.session(), until: held.expires_at() });
-        }
-    }
-    Ok(session)
-}
-
 impl<'c, 'j> Resolved<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.parsed.case()
     }
 

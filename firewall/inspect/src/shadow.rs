@@ -5,9 +5,9 @@
 
 use crate::{
     Code, Direction, Refusal,
-    case::Case,
     conform::Conformed,
     decide::{Asked, ask},
+    inspection::Inspection,
     redact,
     resolve::Resolved,
 };
@@ -187,10 +187,11 @@ impl Shadow {
         }
     }
 
-    fn told(
+    fn report(
         &self,
-        case: &Case<'_>,
-        (live, redacted): (Would, &BTreeSet<String>),
+        case: &Inspection<'_>,
+        live: Would,
+        redacted: &BTreeSet<String>,
         answer: Answer,
     ) -> Option<Box<Differs>> {
         let would = match answer.would {
@@ -205,14 +206,14 @@ impl Shadow {
 
 /// Asks the shadow set about a reply in its original form, which the live set redacts.
 ///
-/// [`beside`] asks about the rest and compares. If nothing can be left, [`beside_uncut`] compares.
+/// [`compare`] asks about the rest and compares. If nothing can be left, [`beside_uncut`] compares.
 pub(crate) fn beforehand(conformed: &Conformed<'_, '_>) -> Option<Answer> {
     let shadow = conformed.case().generation.shadow()?;
     Some(Shadow::says(shadow.turn()?, conformed))
 }
 
 /// Asks the shadow set the questions of the live set.
-pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
+pub(crate) fn compare(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
     let case = conformed.case();
     let shadow = case.generation.shadow()?;
     let id = conformed.resolved().message().message_id;
@@ -225,7 +226,7 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     };
     let Some(before) = case.before.iter().find(|before| before.message_id == id) else {
         let answer = Shadow::says(shadow.turn()?, conformed);
-        return shadow.told(case, (would, &BTreeSet::new()), answer);
+        return shadow.report(case, would, &BTreeSet::new(), answer);
     };
     let answer = before.shadow.clone()?;
     // equal redactions leave equal messages
@@ -234,12 +235,12 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     } else {
         answer
     };
-    shadow.told(case, (would, &before.redacted), answer)
+    shadow.report(case, would, &before.redacted, answer)
 }
 
 /// Compares the shadow set's decision with the live refusal of a reply that cannot be redacted.
-pub(crate) fn beside_uncut(case: &Case<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
-    case.generation.shadow()?.told(case, (Would::Error, &BTreeSet::new()), answer?)
+pub(crate) fn beside_uncut(case: &Inspection<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
+    case.generation.shadow()?.report(case, Would::Error, &BTreeSet::new(), answer?)
 }
 
 /// Compares the decisions for a reply that fits no schema after redaction.
@@ -252,7 +253,11 @@ pub(crate) fn beside_unfit(resolved: &Resolved<'_, '_>) -> Option<Box<Differs>> 
 }
 
 /// Asks the shadow set about a line that the live set refused as a whole.
-pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) -> Option<Box<Differs>> {
+pub(crate) fn beside_line(
+    case: &Inspection<'_>,
+    urn: &ContextUrn,
+    refusal: &Refusal,
+) -> Option<Box<Differs>> {
     if refusal.code() != Code::PolicyDenied {
         return None;
     }
@@ -264,38 +269,8 @@ pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) 
     let would = if refused(shadow.turn()?) { Would::Deny } else { Would::UseLine };
     let nothing = BTreeSet::new();
     let answer = Answer { would, policies: Vec::new(), redacted: nothing.clone() };
-    shadow.told(case, (Would::Deny, &nothing), answer)
+    shadow.report(case, Would::Deny, &nothing, answer)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-    use semgate_policies::{PolicyLimits, PolicySource};
-
-    #[test]
-    fn it_is_asked_about_one_message_in_so_many_from_the_first_on() {
-        let read = |(_, bytes): &(&str, &[u8])| {
-            Arc::new(Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap())
-        };
-        let contexts: Vec<_> = library::all().iter().map(read).collect();
-        let policies = Policies::load(&PolicySource::shipped(), &contexts, &PolicyLimits::default());
-        let policies = Arc::new(policies.unwrap());
-        for (one_in, asked) in [(0, 10), (1, 10), (3, 4), (100, 1)] {
-            let shadow = Shadow::new(Arc::clone(&policies), one_in, Arc::default());
-            assert_eq!((0..10).filter(|_| shadow.turn().is_some()).count(), asked, "one in {one_in}");
-            assert_eq!(shadow.counts.asked(), asked as u64);
-        }
-    }
-
-    #[test]
-    fn each_difference_has_its_own_count() {
-        let counts = ShadowCounts::default();
-        for direction in [Direction::Request, Direction::Reply] {
-            for would in Would::ALL {
-                counts.count(direction, would);
-            }
-        }
-        assert_eq!(counts.differed().map(|(_, _, count)| count).collect::<Vec<_>>(), [1; 12]);
-    }
-}
+mod tests;

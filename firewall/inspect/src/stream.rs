@@ -7,22 +7,23 @@ pub(crate) use artifact_texts::{TEXT, TextReceipt, TextUpdates};
 
 use crate::{
     Code, Delivered, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
+    answer_right::{Answer, Carried},
     arrived::Answered,
-    belongs::in_session,
-    case::{Case, Turn},
     decide::Decided,
-    inspector::{judged, same_agent, taken},
+    effects::taken,
+    inspection::{Inspection, Turn},
     meter::meter,
-    once::{Answer, Carried},
-    parse::{Reply, read, reply},
+    ownership::in_session,
+    parse::{read, reply},
     redact, removal,
-    reply::refused,
+    reply::{refused, same_agent},
     resolve::still_stands,
+    stages::judged,
     subscriptions, tools,
 };
 use artifact_texts::ArtifactTexts;
 use semgate_contexts::Performative;
-use semgate_protocol::{Binding, Message, a2a::State};
+use semgate_protocol::{Message, Reply, StreamRules, a2a::State};
 
 /// State of one running stream. [`Inspector::stream`] creates it, and it ends with the stream.
 #[derive(Debug, Default)]
@@ -100,7 +101,7 @@ impl StreamState {
         now: Now,
     ) -> Result<(), Refusal> {
         let generation = inspector.generation();
-        let case = inspector.reply_case(&generation, sent, (replier, 0), now);
+        let case = Inspection::reply(inspector.setting(&generation, now), sent, replier, 0);
         let stands = still_stands(&case, sent)
             .and_then(|()| enabled(&case, sent))
             .and_then(|()| self.in_lock(now))
@@ -179,7 +180,7 @@ impl StreamState {
             .with_hint("acknowledge a subscription once, before anything else is told"))
     }
 
-    fn said(&mut self, says: Performative) {
+    fn answered(&mut self, says: Performative) {
         self.begun = true;
         if says == Performative::Refuse {
             self.end = End::Over;
@@ -210,7 +211,7 @@ pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
 
 /// Checks that neither end is disabled. Answers without concepts pose no policy question, so every answer is
 /// checked here.
-pub(crate) fn enabled(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+pub(crate) fn enabled(case: &Inspection<'_>, sent: &Sent) -> Result<(), Refusal> {
     let disabled = |id: &str| case.generation.policies().agent(id).is_some_and(|agent| agent.disabled);
     if disabled(sent.caller.id()) || disabled(case.sender.id()) {
         return Err(Refusal::new(Code::PolicyDenied, "an end of the exchange is disabled")
@@ -243,16 +244,14 @@ impl Inspector {
     ) -> Result<ReplyPermit, Refusal> {
         let event = event.into();
         let generation = self.generation();
-        let case = Case {
-            turn: Turn::Event,
-            ..self.reply_case(&generation, sent, (replier, event.judged.len()), now)
-        };
+        let case = Inspection::reply(self.setting(&generation, now), sent, replier, event.judged.len());
+        let case = Inspection { turn: Turn::Event, ..case };
         let outcome = same_agent(sent, replier, case.facts())
             .and_then(|facts| {
                 let lasts = stream.in_lock(now).and_then(|()| enabled(&case, sent));
                 lasts.map_err(|refusal| refusal.with_facts(facts))
             })
-            .and_then(|()| self.judge_event(&case, sent, stream, &event));
+            .and_then(|()| judge_event(&case, sent, stream, &event));
         outcome.map_err(|inner| {
             if inner.is_by_agent() && stream.tells_nothing() {
                 self.declined(sent);
@@ -262,67 +261,67 @@ impl Inspector {
             refused(inner).with_rpc_id(id)
         })
     }
+}
 
-    fn judge_event(
-        &self,
-        case: &Case<'_>,
-        sent: &Sent,
-        stream: &mut StreamState,
-        event: &Answered,
-    ) -> Result<ReplyPermit, Refusal> {
-        if case.route.binding == Binding::Mcp {
-            in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-            let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
-            stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
-            if ends == tools::Ends::Answer {
-                stream.end = End::Over;
-            }
-            return Ok(permit);
+/// Judges the bytes of an event: without removed members and, if policies redact, without those.
+fn judge_event(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    stream: &mut StreamState,
+    event: &Answered,
+) -> Result<ReplyPermit, Refusal> {
+    if case.protocol().traits().stream == StreamRules::Server {
+        in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
+        let (permit, ends) = tools::judge(case, sent, 200, event)?;
+        stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
+        if ends == tools::Ends::Answer {
+            stream.end = End::Over;
         }
-        if let Some(redacted) = redact::reply(case, sent, event)? {
-            let case = &Case { before: &redacted.before, ..*case };
-            let permit = self.judge_piece(case, sent, stream, &redacted.answered())?;
-            return Ok(permit.redacted(redacted.members));
-        }
-        self.judge_piece(case, sent, stream, event)
+        return Ok(permit);
     }
+    if let Some(redacted) = redact::reply(case, sent, &event.judged)? {
+        let case = &Inspection { before: &redacted.before, ..*case };
+        let permit = judge_piece(case, sent, stream, &redacted.answered())?;
+        return Ok(permit.redacted(redacted.members));
+    }
+    judge_piece(case, sent, stream, event)
+}
 
-    fn judge_piece(
-        &self,
-        case: &Case<'_>,
-        sent: &Sent,
-        stream: &mut StreamState,
-        event: &Answered,
-    ) -> Result<ReplyPermit, Refusal> {
-        let strict = read(case, &event.judged)?;
-        if let Some(removed) = removal::of_agent(case, &strict) {
-            let case = &Case { removed: &removed.pointers, ..*case };
-            return self.judge_event(case, sent, stream, &removed.message).map(ReplyPermit::rewritten);
-        }
-        let Reply::Said(said) = reply(case, &strict)? else {
-            return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
-        };
-        let decided = judged(case, *said)?;
-        let message = decided.resolved().message();
-        let facts = || decided.facts();
-        if case.route.binding == Binding::A2a {
-            stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
-        }
-        if case.route.binding == Binding::L8 {
-            let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
-            turn.map_err(|refusal| refusal.with_facts(facts()))?;
-        }
-        let updates = stream.texts.judge(&decided).map_err(|refusal| {
-            // the policies that refuse the whole text did not permit the piece
-            if refusal.facts().policies.is_empty() { refusal.with_facts(facts()) } else { refusal }
-        })?;
-        let metered = meter(decided, self.meters())?;
-        let step = taken(case, sent, &metered)?;
-        let message = metered.decided().resolved().message();
-        match case.route.binding {
-            Binding::L8 => stream.said(message.performative),
-            _ => stream.passed(message, updates, case.limits.appended_text),
-        }
-        Ok(ReplyPermit::of(&metered, 200, event, step))
+fn judge_piece(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    stream: &mut StreamState,
+    event: &Answered,
+) -> Result<ReplyPermit, Refusal> {
+    let strict = read(case, &event.judged)?;
+    if let Some(removed) = removal::of_agent(case, &strict) {
+        let case = &Inspection { removed: &removed.pointers, ..*case };
+        return judge_event(case, sent, stream, &removed.message).map(ReplyPermit::rewritten);
     }
+    let Reply::Message(message) = reply(case, &strict)? else {
+        return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
+    };
+    let decided = judged(case, *message)?;
+    let message = decided.resolved().message();
+    let facts = || decided.facts();
+    let rules = case.protocol().traits().stream;
+    if rules == StreamRules::Task {
+        stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
+    }
+    if rules == StreamRules::Messages {
+        let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
+        turn.map_err(|refusal| refusal.with_facts(facts()))?;
+    }
+    let updates = stream.texts.judge(&decided).map_err(|refusal| {
+        // the policies that refuse the whole text did not permit the piece
+        if refusal.facts().policies.is_empty() { refusal.with_facts(facts()) } else { refusal }
+    })?;
+    let metered = meter(decided, None)?;
+    let step = taken(case, sent, &metered)?;
+    let message = metered.decided().resolved().message();
+    match rules {
+        StreamRules::Messages => stream.answered(message.performative),
+        _ => stream.passed(message, updates, case.state.limits.appended_text),
+    }
+    Ok(ReplyPermit::of(&metered, 200, event, step))
 }

@@ -6,6 +6,7 @@
 
 use crate::{Code, Refusal, Sent, decide::Decided, meter::Metered};
 use semgate_contexts::{ContextUrn, Performative};
+use semgate_protocol::StreamRules;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -35,16 +36,16 @@ pub(crate) struct Subscription {
     urn: ContextUrn,
     topics: Arc<[String]>,
     until_ms: u64,
-    _place: Arc<Place>,
+    _slot: Arc<Slot>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Slot {
     counts: Arc<Mutex<Counts>>,
     owner: Arc<str>,
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.all = counts.all.saturating_sub(1);
@@ -73,7 +74,7 @@ impl Subscriptions {
         self.len() == 0
     }
 
-    fn place(&self, owner: &Arc<str>) -> Result<Arc<Place>, Refusal> {
+    fn slot(&self, owner: &Arc<str>) -> Result<Arc<Slot>, Refusal> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let own = counts.of.get(owner).copied().unwrap_or_default();
         if own >= self.each || counts.all >= self.all {
@@ -85,7 +86,7 @@ impl Subscriptions {
         }
         counts.all = counts.all.saturating_add(1);
         counts.of.insert(Arc::clone(owner), own.saturating_add(1));
-        Ok(Arc::new(Place { counts: Arc::clone(&self.counts), owner: Arc::clone(owner) }))
+        Ok(Arc::new(Slot { counts: Arc::clone(&self.counts), owner: Arc::clone(owner) }))
     }
 
     /// The subscription that a SUBSCRIBE of native L8 opens. Its topics are the named concepts and tasks of
@@ -96,16 +97,16 @@ impl Subscriptions {
     pub(crate) fn open(&self, metered: &Metered<'_, '_>) -> Result<Option<Subscription>, Refusal> {
         let decided = metered.decided();
         let (case, message) = (decided.case(), decided.resolved().message());
-        if message.binding != semgate_protocol::Binding::L8 || message.performative != Performative::Subscribe
-        {
+        let opens = case.protocol().traits().stream == StreamRules::Messages;
+        if !opens || message.performative != Performative::Subscribe {
             return Ok(None);
         }
-        let place = self.place(case.sender_key()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+        let slot = self.slot(case.sender_key()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
         let urn = decided.resolved().about().urn.clone();
-        let topics = decided.said().filter(|(said, _)| *said.context.urn() == urn);
-        let topics = topics.map(|(said, _)| said.term.name().to_owned()).collect();
+        let topics = decided.instances().filter(|(definition, _)| *definition.context.urn() == urn);
+        let topics = topics.map(|(definition, _)| definition.term.name().to_owned()).collect();
         let until_ms = case.now.monotonic_ms.saturating_add(self.lasts_ms);
-        Ok(Some(Subscription { urn, topics, until_ms, _place: place }))
+        Ok(Some(Subscription { urn, topics, until_ms, _slot: slot }))
     }
 }
 
@@ -148,9 +149,9 @@ pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '
 }
 
 fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
-    let within = decided.said().all(|(said, _)| {
-        let name = std::iter::once(said.term.name());
-        subscription.covers(said.context.urn().as_str(), name)
+    let within = decided.instances().all(|(definition, _)| {
+        let name = std::iter::once(definition.term.name());
+        subscription.covers(definition.context.urn().as_str(), name)
     });
     if within { Ok(()) } else { Err(out_of_turn("it is about something that was not subscribed to")) }
 }
@@ -164,7 +165,7 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
 /// `out_of_turn`.
 pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     let message = decided.resolved().message();
-    if message.binding != semgate_protocol::Binding::L8 {
+    if decided.case().protocol().traits().stream != StreamRules::Messages {
         return Ok(());
     }
     match (message.performative, &sent.subscription) {

@@ -10,22 +10,22 @@
 //! A list omits drifted tools, tools that no task names, and tools that no policy would let this caller call.
 //! Calls of them are refused too, so list and call agree.
 
+mod check;
+mod drift;
 mod failed;
 mod forms;
-mod hold;
 mod lists;
-mod mirror;
+mod param_headers;
 mod pin;
 #[cfg(test)]
 mod tests;
 mod visible;
-mod watch;
 
+pub(crate) use check::{Ends, callable, judge, repeats_nothing};
+pub use drift::ToolWatch;
 pub(crate) use failed::provides_results;
 pub(crate) use forms::Forms;
-pub(crate) use hold::{Ends, callable, judge, repeats_nothing};
-pub use mirror::{BadHeader, headers};
+pub use param_headers::{BadHeader, headers};
 pub(crate) use pin::task_of;
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub(crate) use visible::{UNNAMED, default_context, names, visible_call};
-pub use watch::ToolWatch;

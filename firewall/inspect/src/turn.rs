@@ -52,7 +52,7 @@ enum Is {
 struct Stands {
     is: Is,
     /// Messages that state the proposal and arrived, or still may.
-    said: usize,
+    statements: usize,
     /// Message that took it last, if the binding names none.
     answer: Option<Digest>,
 }
@@ -79,7 +79,7 @@ impl Proposal {
     }
 
     fn made(by: Side, task: Option<&str>, message: Option<(Box<str>, Digest)>) -> Arc<Self> {
-        let stands = Mutex::new(Stands { is: Is::Open, said: 1, answer: None });
+        let stands = Mutex::new(Stands { is: Is::Open, statements: 1, answer: None });
         Arc::new(Self { by, task: task.map(Box::from), message, stands })
     }
 
@@ -132,7 +132,7 @@ impl Proposal {
     fn say_again(&self) -> bool {
         let mut stands = self.locked();
         let again = stands.is != Is::Withdrawn;
-        stands.said += usize::from(again);
+        stands.statements += usize::from(again);
         again
     }
 
@@ -140,8 +140,8 @@ impl Proposal {
     /// withdrawn.
     fn unsay(&self) {
         let mut stands = self.locked();
-        stands.said = stands.said.saturating_sub(1);
-        if stands.said == 0 && stands.is == Is::Open {
+        stands.statements = stands.statements.saturating_sub(1);
+        if stands.statements == 0 && stands.is == Is::Open {
             stands.is = Is::Withdrawn;
         }
     }
@@ -197,14 +197,14 @@ impl From<Arc<Proposal>> for Answers {
 /// # Errors
 /// [`OutOfTurn`]: only the other side's open proposal can be accepted, rejected or countered.
 pub(crate) fn turn(
-    found: impl IntoIterator<Item = Arc<Proposal>>,
+    candidates: impl IntoIterator<Item = Arc<Proposal>>,
     says: Performative,
     by: Side,
 ) -> Result<Option<Arc<Proposal>>, OutOfTurn> {
     if !answers(says) {
         return Ok(None);
     }
-    found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn::NotOpen)
+    candidates.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn::NotOpen)
 }
 
 /// Returns true for a performative that answers a proposal.

@@ -1,10 +1,11 @@
 //! Facts about a request that route, path and headers settle before its body is read.
 
 use crate::{
-    Binding,
-    a2a::{Operation, Version},
+    Binding, MessageFault,
+    a2a::{Operation, Version, grpc},
     mcp,
 };
+use semgate_contexts::json::Json;
 
 /// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,26 @@ pub enum Form {
     Rest(Operation),
     /// A2A's gRPC: the path names the method, and its parameters are judged ([`crate::a2a::grpc::request`]).
     Grpc(Operation),
+}
+
+impl Form {
+    /// The operation, where the path names it; in JSON-RPC the body does.
+    pub const fn operation(self) -> Option<Operation> {
+        match self {
+            Self::Rest(operation) | Self::Grpc(operation) => Some(operation),
+            Self::Native | Self::JsonRpc => None,
+        }
+    }
+
+    /// The operation of a gRPC request; none in other forms.
+    pub const fn grpc(self) -> Option<Operation> {
+        if let Self::Grpc(operation) = self { Some(operation) } else { None }
+    }
+
+    /// Returns true for JSON-RPC.
+    pub const fn is_json_rpc(self) -> bool {
+        matches!(self, Self::JsonRpc)
+    }
 }
 
 /// The head of a request. A copy of it travels with the permit, so that the bytes can be judged again.
@@ -48,25 +69,53 @@ impl Call {
         Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
-    /// The protocol version that a message is read under, as the protocol writes it; empty where it has none. In MCP without
-    /// a header it is the newest version with sessions, since only `initialize` is read then.
-    pub fn protocol_version(&self) -> &'static str {
-        match self.binding {
-            Binding::L8 => "",
-            Binding::A2a => self.version.as_str(),
-            Binding::Mcp => {
-                let named = self.mcp.as_ref().and_then(|head| mcp::Version::parse(head.version.as_deref()?));
-                named.unwrap_or(mcp::Version::NEWEST_WITH_SESSIONS).as_str()
-            }
+    /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
+    pub fn notification(version: Version) -> Self {
+        Self::rest(version, Operation::SubscribeToTask)
+    }
+
+    /// A request of A2A over JSON-RPC.
+    pub fn json_rpc(version: Version) -> Self {
+        Self::a2a(version, Form::JsonRpc)
+    }
+
+    /// A request of A2A over HTTP+JSON.
+    pub fn rest(version: Version, operation: Operation) -> Self {
+        Self::a2a(version, Form::Rest(operation))
+    }
+
+    /// A request of A2A over gRPC, which is carried in 1.0 only.
+    pub fn grpc(operation: Operation) -> Self {
+        Self::a2a(Version::V10, Form::Grpc(operation))
+    }
+
+    /// A request of this binding over JSON, in a version of its own by name. `head` is that of MCP.
+    pub fn in_version(binding: Binding, version: &str, head: mcp::Head) -> Self {
+        match binding {
+            Binding::L8 => Self::l8(),
+            Binding::A2a => Self::json_rpc(Version::parse(version).unwrap_or(Version::V10)),
+            Binding::Mcp => Self::mcp(head),
         }
+    }
+
+    /// The facts that the answer is read against; none where the path does not name the operation.
+    pub fn asked(&self, rpc_id: Option<crate::RpcId>) -> Option<Asked> {
+        let operation = self.operation()?;
+        Some(Asked { operation, version: self.version, form: self.form, rpc_id })
+    }
+
+    /// The bytes of a gRPC request, from the judged JSON.
+    ///
+    /// # Errors
+    /// JSON that is no request of the operation, or another transport.
+    pub fn encode(&self, json: &Json<'_>) -> Result<Vec<u8>, MessageFault> {
+        let fault = || MessageFault::malformed("", "is in no transport with another encoding");
+        grpc::write_request(self.form.grpc().ok_or_else(fault)?, json)
     }
 
     /// The operation, where the path names it; in JSON-RPC the body does.
     pub const fn operation(&self) -> Option<Operation> {
-        match self.form {
-            Form::Rest(operation) | Form::Grpc(operation) => Some(operation),
-            Form::Native | Form::JsonRpc => None,
-        }
+        self.form.operation()
     }
 }
 

@@ -98,14 +98,14 @@ fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'s
         let path = at(&pointer.to_string(), key);
         return Err(MessageFault::malformed(path, "is a known member in another case of letters"));
     }
-    let mut found = None;
+    let mut naming = None;
     for member in NAMING_MEMBERS {
         let Some(value) = object.get(member) else { continue };
-        if found.replace((member, value)).is_some() {
+        if naming.replace((member, value)).is_some() {
             return Err(MessageFault::malformed(pointer.to_string(), "names its type with two members"));
         }
     }
-    match found {
+    match naming {
         None => Ok(None),
         Some((member, Json::String(name))) => Ok(Some((member, name))),
         Some((member, _)) => Err(MessageFault::malformed(

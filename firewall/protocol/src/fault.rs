@@ -41,6 +41,11 @@ impl MessageFault {
     pub(crate) fn malformed(path: impl Into<String>, what: &'static str) -> Self {
         Self { kind: FaultKind::Malformed, path: path.into(), what }
     }
+
+    /// The fault of a reply to a request that has no reply.
+    pub(crate) fn unasked() -> Self {
+        Self::malformed("", "the reply answers nothing that was asked")
+    }
 }
 
 impl fmt::Display for MessageFault {

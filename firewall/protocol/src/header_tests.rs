@@ -3,7 +3,7 @@ use super::*;
 const DIGEST: &str = "sha-256:00";
 
 fn claim() -> Claim<'static> {
-    Claim { urn: "urn:contexts:x:v1.0", digest: Some(DIGEST), lock: None, place: "/context" }
+    Claim { urn: "urn:contexts:x:v1.0", digest: Some(DIGEST), lock: None, location: "/context" }
 }
 
 #[test]

@@ -9,27 +9,29 @@ pub mod a2a;
 mod call;
 mod content;
 mod fault;
+mod gateway_answer;
 pub mod header;
+mod joined_texts;
 pub mod mcp;
 mod member;
 mod model;
 pub mod native;
-mod own;
 mod pointer;
+mod protocol;
 pub mod removal;
 mod rpc;
 mod text;
-mod together;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};
+pub use gateway_answer::GatewayAnswer;
+pub use joined_texts::JoinedTexts;
 pub use model::{
     Admit, Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
     Threads, Unadmitted, Vocabulary,
 };
-pub use own::Own;
 pub use pointer::{Base, Pointer};
+pub use protocol::{Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns};
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
 pub use semgate_contexts::NAMING_MEMBERS;
-pub use together::Together;

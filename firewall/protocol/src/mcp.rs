@@ -9,6 +9,7 @@
 //! `structuredContent` of the answer holds the task's results. See `docs/spec/mcp-binding.md`.
 
 mod answer;
+mod binding;
 mod content;
 mod error_data;
 mod event;
@@ -22,17 +23,18 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, answer, plain_error};
+pub use answer::{answer, plain_error};
+pub(crate) use binding::Mcp;
 pub use content::{FAILED, FailureBlocks};
 pub use error_data::ErrorData;
 pub use event::event;
 pub use form::prose_beside;
 pub use head::{Head, Verb, decoded};
-pub use operation::{Kind, Operation, Speaker, Version};
+pub use operation::{Kind, Operation, Revision, Speaker};
 pub use request::{CALL_PERFORMATIVES, request, rpc_id};
 pub use session::{ENDING, OPENING, is_failure, plain_failure, response, response_id, session};
 
-use crate::{Message, RpcId};
+use crate::RpcId;
 
 /// The member of `_meta` that holds the context claim (`docs/spec/mcp-binding.md`).
 pub const CLAIM: &str = "dev.semgate/l9";
@@ -46,7 +48,7 @@ pub struct Asked {
     /// The operation of the request.
     pub operation: Operation,
     /// The version of the request.
-    pub version: Version,
+    pub version: Revision,
     /// The id that the answer must repeat. None for the stream of a session, which carries no answers but those of resumed
     /// requests.
     pub rpc_id: Option<RpcId>,
@@ -65,6 +67,12 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// A request of which nothing more is known.
+    pub(crate) fn new(operation: Operation, version: Revision, rpc_id: Option<RpcId>) -> Self {
+        let (progress, tool, resource, prompt, cursor) = Default::default();
+        Self { operation, version, rpc_id, progress, tool, resource, prompt, cursor, listens: None }
+    }
+
     /// Returns true if a subscription of this name belongs to the request: its id, or a numeric id as text, as some servers
     /// write it. Each stream belongs to one request, so no two are confused.
     pub(crate) fn is_named(&self, subscription: &RpcId) -> bool {
@@ -86,51 +94,6 @@ pub struct Listens {
     pub resources: bool,
     /// Changes of a resource. Servers may report resources below the named one.
     pub updates: bool,
-}
-
-/// One JSON-RPC message as MCP reads it.
-#[derive(Clone, Debug)]
-pub struct Spoken<'j> {
-    /// The message, for the stages that judge.
-    pub message: Message<'j>,
-    /// The operation of this request or notification, or of the request that it answers.
-    pub operation: Operation,
-    /// Request, notification or response.
-    pub kind: Kind,
-    /// The version that it was read under.
-    pub version: Version,
-    /// The tool that is called, as the message names it.
-    pub tool: Option<&'j str>,
-    /// The URI of the resource that is asked for.
-    pub resource: Option<&'j str>,
-    /// The name of the prompt that is asked for.
-    pub prompt: Option<&'j str>,
-    /// The token of a later page of the list of tools.
-    pub cursor: Option<&'j str>,
-    /// The token of progress notifications.
-    pub progress: Option<RpcId>,
-    /// The changes that a client subscribes to.
-    pub listens: Option<Listens>,
-}
-
-impl Spoken<'_> {
-    /// The facts that the answer is read against; none for a message without an answer.
-    pub fn asked(&self) -> Option<Asked> {
-        if self.kind != Kind::Request {
-            return None;
-        }
-        Some(Asked {
-            operation: self.operation,
-            version: self.version,
-            rpc_id: Some(self.message.rpc_id.clone()?),
-            progress: self.progress.clone(),
-            tool: self.tool.map(str::to_owned),
-            resource: self.resource.map(str::to_owned),
-            prompt: self.prompt.map(str::to_owned),
-            cursor: self.cursor.map(str::to_owned),
-            listens: self.listens,
-        })
-    }
 }
 
 /// Every member name that this binding reads itself, to detect duplicates that differ in case.

@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    Pointer, RpcId, Together,
+    JoinedTexts, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
 };
 use semgate_contexts::{Performative, json};
@@ -19,6 +19,12 @@ pub enum Binding {
 }
 
 impl Binding {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::L8, Self::A2a, Self::Mcp];
+
+    /// The binding of handshakes.
+    pub const HANDSHAKE: Self = Self::L8;
+
     /// The name that configurations, policies (`context.binding`) and audit records use.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +36,7 @@ impl Binding {
 
     /// Reads the name.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::L8, Self::A2a, Self::Mcp].into_iter().find(|binding| binding.as_str() == text)
+        Self::ALL.into_iter().find(|binding| binding.as_str() == text)
     }
 }
 
@@ -125,7 +131,7 @@ pub struct Claim<'j> {
     /// The lock, an identifier.
     pub lock: Option<&'j str>,
     /// The location of the claim.
-    pub place: &'static str,
+    pub location: &'static str,
 }
 
 /// The vocabulary that defines a name.
@@ -231,6 +237,8 @@ pub struct Message<'j> {
     pub operation: Option<Operation>,
     /// In MCP requests that expect an answer: the facts that it is read against.
     pub mcp: Option<crate::mcp::Asked>,
+    /// The kind and operation of an MCP server's message.
+    pub rpc: Option<(crate::mcp::Kind, crate::mcp::Operation)>,
     /// In MCP, of a tool call or its result: the tool, and `params` or `result` whole.
     pub tool_call: Option<(&'j str, &'j json::Object<'j>)>,
     /// In MCP: the request of the server that a client answers.
@@ -271,7 +279,7 @@ pub struct Message<'j> {
     /// The artifact piece that an event of an A2A stream brings.
     pub chunk: Option<Chunk<'j>>,
     /// In A2A and MCP: the texts of each list of parts that holds several.
-    pub together: Vec<Together<'j>>,
+    pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
 }
@@ -282,6 +290,7 @@ impl<'j> Message<'j> {
             binding,
             operation: None,
             mcp: None,
+            rpc: None,
             answers: None,
             state_token: None,
             input: Vec::new(),
@@ -300,7 +309,7 @@ impl<'j> Message<'j> {
             acknowledges: false,
             state: None,
             chunk: None,
-            together: Vec::new(),
+            joined_texts: Vec::new(),
             pieces: Vec::new(),
         }
     }

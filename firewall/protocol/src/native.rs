@@ -3,7 +3,10 @@
 //! See `docs/spec/native-l8.md`.
 
 use crate::{
-    Base, Binding, Claim, Message, MessageFault, Reading, content,
+    Asked, Base, Binding, Call, Claim, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply,
+    ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    a2a::{self, Operation},
+    content, mcp,
     member::{Read, id, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{Performative, json::Json};
@@ -26,6 +29,57 @@ const KNOWN: &[&str] = &[
     "concept",
     "task",
 ];
+
+/// Native L8.
+#[derive(Debug)]
+pub(crate) struct L8;
+
+impl Protocol for L8 {
+    fn traits(&self) -> &'static Traits {
+        &Traits {
+            params_path: "",
+            request_bytes: RequestBytes::Judged,
+            turns: Turns::Pairs,
+            stream: StreamRules::Messages,
+            calls_tools: false,
+            names_context_in_replies: true,
+            claim_hint: "",
+            version_hint: a2a::VERSION_HINT,
+            form_hint: "send exactly the members that docs/spec/native-l8.md lists, and nothing else",
+        }
+    }
+
+    fn request<'j>(
+        &self,
+        json: &'j Json<'j>,
+        _call: &Call,
+        _question: Option<mcp::Operation>,
+        reading: &Reading<'_>,
+    ) -> Read<Message<'j>> {
+        read(json, reading)
+    }
+
+    fn reply<'j>(&self, json: &'j Json<'j>, _: &ReplyTo<'j>, reading: &Reading<'_>) -> Read<Reply<'j>> {
+        read(json, reading).map(|message| Reply::Message(Box::new(message)))
+    }
+
+    fn reply_kind(&self, status: u16, is_empty: bool, _operation: Option<Operation>) -> Option<ReplyKind> {
+        match (status, is_empty) {
+            (202 | 204, true) => Some(ReplyKind::Acknowledgement),
+            (200..300, false) => Some(ReplyKind::Message),
+            (200..300, true) => Some(ReplyKind::Missing),
+            _ => None,
+        }
+    }
+
+    fn write(&self, own: &GatewayAnswer<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
+        Some(own.native())
+    }
+
+    fn converses(&self, _operation: Option<Operation>) -> bool {
+        true
+    }
+}
 
 /// Reads one envelope.
 ///
@@ -84,7 +138,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     let lock = e.lock.or(e.session);
     // without a context, digest and lock belong to nothing: the message is refused for naming no context
     if let Some(urn) = e.context {
-        message.claims.push(Claim { urn, digest: e.digest, lock, place: "/context" });
+        message.claims.push(Claim { urn, digest: e.digest, lock, location: "/context" });
     }
     let body = required(e.content, "", "content")?;
     content::read(body, &Base::Fixed("/content"), performative, reading.max_concepts, &mut message)?;

@@ -12,12 +12,12 @@ mod keys;
 mod mcp;
 mod shape;
 
-pub(crate) use a2a::is_context_key;
+pub(crate) use a2a::{is_context_key, message as a2a_message};
 pub use keys::{BadMetaKey, MetaKeys};
 pub(crate) use keys::{listed_fit, trace};
-pub(crate) use mcp::CLIENT;
+pub(crate) use mcp::{CLIENT, message as mcp_message};
 
-use crate::{Binding, Reading, mcp::Asked};
+use crate::{Protocol, Reading, mcp::Asked};
 use semgate_contexts::json::Json;
 
 /// Pointers that one removal records; the members beyond are removed too.
@@ -53,13 +53,14 @@ pub struct Removal<'j> {
 
 impl<'j> Removal<'j> {
     /// Decides which members of a message are removed.
-    pub fn of(json: &'j Json<'j>, binding: Binding, author: Author<'_>, reading: &Reading<'_>) -> Self {
+    pub fn of(
+        json: &'j Json<'j>,
+        protocol: &dyn Protocol,
+        author: Author<'_>,
+        reading: &Reading<'_>,
+    ) -> Self {
         let mut walk = Walk { author, reading, removal: Self::default() };
-        match binding {
-            Binding::L8 => {}
-            Binding::A2a => a2a::message(&mut walk, json),
-            Binding::Mcp => mcp::message(&mut walk, json),
-        }
+        protocol.remove(&mut walk, json);
         walk.removal
     }
 
@@ -146,7 +147,7 @@ impl<'p> Path<'p> {
 }
 
 /// One walk over a message.
-pub(crate) struct Walk<'w, 'j> {
+pub struct Walk<'w, 'j> {
     author: Author<'w>,
     reading: &'w Reading<'w>,
     removal: Removal<'j>,

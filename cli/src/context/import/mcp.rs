@@ -8,7 +8,7 @@ use clap::Args;
 use http::Method;
 use semgate_contexts::json;
 use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, Drafted};
@@ -21,10 +21,10 @@ use crate::fault::Fault;
 /// Pages of one list.
 const MAX_PAGES: usize = 32;
 
-const STATELESS: &str = Version::V2026_07_28.as_str();
+const STATELESS: &str = Revision::V2026_07_28.as_str();
 /// Every version, in the spelling of `--protocol`.
-const VERSIONS: [&str; Version::ALL.len()] =
-    [Version::V2025_06_18.as_str(), Version::V2025_11_25.as_str(), STATELESS];
+const VERSIONS: [&str; Revision::ALL.len()] =
+    [Revision::V2025_06_18.as_str(), Revision::V2025_11_25.as_str(), STATELESS];
 
 /// Bounds of one answer: servers with hundreds of tools list them in a page of a megabyte or two.
 const READER: json::Limits = json::Limits {
@@ -94,20 +94,20 @@ pub(super) async fn draft(source: &FromServer) -> Result<(Draft, String), Fault>
             unread = Some(list);
         }
     };
-    let only = source.protocol.as_deref().and_then(Version::parse);
+    let only = source.protocol.as_deref().and_then(Revision::parse);
     if only.is_none_or(|only| !only.has_sessions()) {
         match stateless(&endpoint).await {
             Ok(found) => lists.push((STATELESS, found)),
             Err(why) => unheard(STATELESS, why),
         }
     }
-    if only.is_none_or(Version::has_sessions) {
+    if only.is_none_or(Revision::has_sessions) {
         match session(&endpoint, only).await {
             Ok((settled, found, server)) => {
                 lists.push((settled.as_str(), found));
                 name = server;
             }
-            Err(why) => unheard(only.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str(), why),
+            Err(why) => unheard(only.unwrap_or(Revision::NEWEST_WITH_SESSIONS).as_str(), why),
         }
     }
     if lists.iter().all(|(_, tools)| tools.is_empty()) {
@@ -233,9 +233,9 @@ async fn stateless(endpoint: &HttpEndpoint) -> Result<Vec<Value>, ServerFault> {
 /// The tools as a session lists them, in the version `only` or in the negotiated one, which is returned too.
 async fn session(
     endpoint: &HttpEndpoint,
-    only: Option<Version>,
-) -> Result<(Version, Vec<Value>, Option<String>), ServerFault> {
-    let wanted = only.unwrap_or(Version::NEWEST_WITH_SESSIONS);
+    only: Option<Revision>,
+) -> Result<(Revision, Vec<Value>, Option<String>), ServerFault> {
+    let wanted = only.unwrap_or(Revision::NEWEST_WITH_SESSIONS);
     let params = json!({
         "protocolVersion": wanted.as_str(), "capabilities": capabilities(),
         "clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
@@ -243,7 +243,7 @@ async fn session(
     let (result, session) = call(endpoint, &[ACCEPT, JSON], "initialize", params).await?;
     let server = result.pointer("/serverInfo/name").and_then(Value::as_str).map(str::to_owned);
     let named = result.get("protocolVersion").unwrap_or(&Value::Null);
-    let settled = named.as_str().and_then(Version::parse).filter(|version| version.has_sessions());
+    let settled = named.as_str().and_then(Revision::parse).filter(|version| version.has_sessions());
     let Some(settled) = settled.filter(|settled| only.is_none_or(|only| only == *settled)) else {
         return Err(ServerFault::Other(format!("it settles on the version {named}")));
     };

@@ -232,11 +232,9 @@ impl Card {
     ) -> Result<Option<Bytes>, Refusal> {
         if self.keys.is_some() {
             let reply = signed::value(reply);
-            let card = match form {
-                Form::JsonRpc => {
-                    reply.and_then(|mut reply| reply.get_mut("result").map(serde_json::Value::take))
-                }
-                _ => reply,
+            let card = match form.is_json_rpc() {
+                true => reply.and_then(|mut reply| reply.get_mut("result").map(serde_json::Value::take)),
+                false => reply,
             };
             let signed = card.zip(self.keys_now()).is_some_and(|(card, keys)| keys.verify(card).is_ok());
             let unsigned = || Bad::Unsigned.refusal().with_delivered(Delivered::Yes).with_rpc_id(id.cloned());
@@ -244,13 +242,13 @@ impl Card {
         }
         let read = json::read(reply, &json::Limits::default()).ok();
         let object = read.as_ref().and_then(Json::as_object);
-        Ok(Some(match (form, id) {
-            (Form::JsonRpc, Some(id)) => {
+        Ok(Some(match id.filter(|_| form.is_json_rpc()) {
+            Some(id) => {
                 let card = self.says.card(object.and_then(|reply| reply.get("result")?.as_object()));
                 let card = serde_json::Value::Object(card);
                 Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{card}}}"#, id.to_json()))
             }
-            _ => Bytes::from(serde_json::Value::Object(self.says.card(object)).to_string()),
+            None => Bytes::from(serde_json::Value::Object(self.says.card(object)).to_string()),
         }))
     }
 }

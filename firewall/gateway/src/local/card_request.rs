@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal, ReplyPermit, Sent};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::{Operation, Version};
-use semgate_protocol::{Call, Form};
 
 use crate::local::card::AgentConnection;
 use crate::pipeline::answer::Answer;
@@ -22,7 +22,7 @@ impl Exchange<'_> {
     pub(crate) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let worker = self.worker;
         let shared = &*worker.shared;
-        let call = Call::a2a(Version::V10, Form::Rest(Operation::GetAgentCard));
+        let call = Call::rest(Version::V10, Operation::GetAgentCard);
         let arrived = Arrived { call, body: Bytes::new(), judged: NOTHING };
         let headers = HeaderClaims::default();
         let permit = shared.inspector.inspect(&worker.card_route, peer, &headers, arrived, shared.now())?;

@@ -3,7 +3,6 @@
 
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
-use semgate_protocol::Form;
 use semgate_protocol::a2a::Operation;
 
 use crate::pipeline::admit::Admitted;
@@ -37,17 +36,17 @@ impl Exchange<'_> {
         let for_request = |refusal: Refusal| refusal.with_rpc_id(sent.rpc_id().cloned());
         let streams = sent.operation().is_some_and(Operation::streams);
         let json = reply.spend().1;
-        let (body, kind) = match (sent.asked().map(|asked| asked.form), sent.operation()) {
-            (Some(Form::Grpc(_)), Some(operation)) => {
+        let (body, kind) = match sent.asked().and_then(|asked| asked.form.grpc()) {
+            Some(operation) => {
                 let message = encode(operation, &json, &worker.shared.limits.json());
                 let message = message.map_err(|ended| stopped_reply(ended.refusal, reply_facts.clone()))?;
                 (AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))), MEDIA)
             }
-            _ if streams => {
+            None if streams => {
                 let event = events::write(&Event { data: Some(json), ..Event::default() });
                 (AnswerBody::from(event), EVENT_STREAM)
             }
-            _ => (AnswerBody::from(json), "application/json"),
+            None => (AnswerBody::from(json), "application/json"),
         };
         for (direction, facts) in
             [(Direction::Request, sent.facts().clone()), (Direction::Reply, reply_facts)]

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal};
 use semgate_protocol::Call;
-use semgate_protocol::mcp::{Head, Operation, Version};
+use semgate_protocol::mcp::{Head, Operation, Revision};
 
 use crate::local::card::conditional;
 use crate::pipeline::answer::Answer;
@@ -31,7 +31,7 @@ impl Exchange<'_> {
         let worker = self.worker;
         let shared = &*worker.shared;
         let head = Head {
-            version: Some(Version::V2026_07_28.as_str().to_owned()),
+            version: Some(Revision::V2026_07_28.as_str().to_owned()),
             method: Some(Operation::Discover.method().to_owned()),
             ..Head::default()
         };

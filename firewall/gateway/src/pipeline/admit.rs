@@ -13,9 +13,9 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method};
 use semgate_inspect::{Code, Refusal};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::Version;
 use semgate_protocol::a2a::rest::Query;
-use semgate_protocol::{Call, Form};
 
 use crate::config::{Limits, Protocol, Transport};
 use crate::pipeline::grpc;
@@ -77,7 +77,7 @@ pub(crate) struct Admitted {
 impl Admitted {
     /// Number of body bytes that belong to the framing.
     pub(crate) fn framing(&self) -> usize {
-        let call = self.call.as_ref().is_ok_and(|call| matches!(call.form, Form::Grpc(_)));
+        let call = self.call.as_ref().is_ok_and(|call| call.form.grpc().is_some());
         if call { grpc::frame::PREFIX } else { 0 }
     }
 
@@ -175,14 +175,14 @@ fn over_a2a(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arriva
         no_query(parts)?;
         return card(parts);
     }
-    let (form, target) = if rules.takes(Transport::JsonRpc) && rules.is_base(path) {
+    let (operation, target) = if rules.takes(Transport::JsonRpc) && rules.is_base(path) {
         if parts.method != Method::POST {
             return Err(unsupported("post a message to `/`, or get the agent card"));
         }
-        (Form::JsonRpc, None)
+        (None, None)
     } else if rules.takes(Transport::Rest) {
         let (operation, target) = a2a::target(parts, rules.below(path))?;
-        (Form::Rest(operation), Some(target))
+        (Some(operation), Some(target))
     } else {
         return Err(unsupported("post a message to `/`, or get the agent card"));
     };
@@ -198,7 +198,11 @@ fn over_a2a(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arriva
         }
         _ => Ok(version),
     });
-    message(rules, parts, limits, version.map(|version| Call::a2a(version, form)), target)
+    let call = |version| match operation {
+        Some(operation) => Call::rest(version, operation),
+        None => Call::json_rpc(version),
+    };
+    message(rules, parts, limits, version.map(call), target)
 }
 
 fn call(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
@@ -216,7 +220,7 @@ fn call(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, R
     Ok(Arrival::Message(Admitted {
         encoding: Encoding::Identity,
         l9_context: values(&parts.headers, &L9_CONTEXT)?,
-        call: Ok(Call::a2a(version, Form::Grpc(head.operation))),
+        call: Ok(Call::grpc(head.operation)),
         target: None,
         typed: None,
         extension: a2a::extension(&parts.headers, &rules.extension),
@@ -236,7 +240,7 @@ pub(crate) fn notification(rules: &RouteRules, parts: &Parts, limits: &Limits) -
     if parts.method != Method::POST {
         return Err(unsupported("post a notification"));
     }
-    match message(rules, parts, limits, Ok(Call::a2a(Version::V10, Form::JsonRpc)), None)? {
+    match message(rules, parts, limits, Ok(Call::json_rpc(Version::V10)), None)? {
         Arrival::Message(admitted) => Ok(admitted),
         _ => Err(unsupported("post a notification")),
     }

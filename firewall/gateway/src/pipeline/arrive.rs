@@ -7,7 +7,7 @@ use http::Version;
 use http::request::Parts;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Direction, Peer, Refusal};
-use semgate_protocol::{Call, Form, RpcId};
+use semgate_protocol::{Call, RpcId};
 
 use super::exchange::{Exchange, Stopped};
 use crate::clock::unix_now;
@@ -79,7 +79,7 @@ impl Exchange<'_> {
             Ok(call) => call,
             Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
         };
-        if let Form::Grpc(operation) = call.form {
+        if let Some(operation) = call.form.grpc() {
             let arrived = carry::arrived(call, operation, &bytes, &limits.json())?;
             return Ok((admitted, arrived));
         }

@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Refusal, Sent};
+use semgate_protocol::Call;
 use semgate_protocol::mcp::Verb;
-use semgate_protocol::{Call, Form};
 
 use crate::clock::unix_now;
 use crate::config::{Limits, Protocol};
@@ -121,7 +121,7 @@ pub(crate) fn request(
     }
     headers.insert(ACCEPT, accept);
     common_headers(headers, address, upstream);
-    if let Form::Grpc(operation) = upstream.call.form {
+    if let Some(operation) = upstream.call.form.grpc() {
         carry(&mut request, operation, &body, upstream.waits);
     }
     Ok(request)

@@ -54,7 +54,7 @@ pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
         .with_retry_after(wait)
         .with_quotas(vec![quota])
         .with_facts(Facts {
-            limited: vec![Limited::plain("arrivals", text, (1, 0), Some(wait))],
+            limited: vec![Limited::plain("arrivals", text, 1, 0, Some(wait))],
             ..Facts::default()
         })
 }

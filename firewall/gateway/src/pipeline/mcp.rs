@@ -6,7 +6,7 @@ mod tests;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use semgate_inspect::{Code, Delivered, Inspector, Refusal, Sent};
-use semgate_protocol::mcp::{ErrorData, Head, Operation, Verb, Version};
+use semgate_protocol::mcp::{ErrorData, Head, Operation, Revision, Verb};
 use serde_json::{Map, Value, json};
 
 use crate::pipeline::gateway_refusals::invalid;
@@ -217,7 +217,7 @@ impl Rules {
     /// Rules for a request with this method and these headers to this path.
     pub(crate) fn of(method: &Method, headers: &HeaderMap, at: At) -> Self {
         let old = |version: &HeaderValue| {
-            version.to_str().ok().and_then(Version::parse).is_some_and(Version::has_sessions)
+            version.to_str().ok().and_then(Revision::parse).is_some_and(Revision::has_sessions)
         };
         let version = headers.get(&VERSION);
         if method == Method::POST {

@@ -120,7 +120,7 @@ impl Exchange<'_> {
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             let now = shared.now();
-            permit = inspector.renew_notification(permit, (&worker.route, token), peer, body.clone(), now)?;
+            permit = inspector.renew_notification(permit, peer, body.clone(), now)?;
             facts = permit.facts().clone();
         }
         let with_facts = |refusal: Refusal| refusal.with_facts(facts.clone());

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal, ReplyPermit, Sent};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
-use semgate_protocol::{Call, Form};
 
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::exchange::Exchange;
@@ -33,7 +33,7 @@ impl Exchange<'_> {
         match self.rewritten(&call, operation, admitted, body, egress) {
             Ok((arrived, token, target)) => {
                 let inspector = &self.worker.shared.inspector;
-                let mut permit = inspector.anew(permit, arrived, self.worker.shared.now())?;
+                let mut permit = inspector.rewrite(permit, arrived, self.worker.shared.now())?;
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
@@ -64,20 +64,20 @@ impl Exchange<'_> {
         let of_call = |message: &[u8], operation| {
             grpc::request(operation, message, &grpc::Limits::of(&limits)).map(Bytes::from)
         };
-        let text = match call.form {
-            Form::Grpc(operation) => of_call(body, operation).map_err(|why| fault(why.to_string()))?,
-            _ => body.clone(),
+        let text = match call.form.grpc() {
+            Some(operation) => of_call(body, operation).map_err(|why| fault(why.to_string()))?,
+            None => body.clone(),
         };
         let json = json::read(&text, &limits).map_err(|why| fault(why.to_string()))?;
-        let configurations = PushTargets::asked(&json, call.form, operation, call.version);
+        let configurations = PushTargets::in_request(&json, call.form, operation, call.version);
         let target = configurations.targets().into_iter().next().flatten();
         let target = target.ok_or_else(|| fault("it has no target".to_owned()))?;
         egress.targets.listed(&target.url).map_err(|_| egress::refused())?;
         let token = egress.token()?;
         let address = PushTarget { url: egress.address(&token), token: None, authentication: None };
-        let body = Bytes::from(configurations.anew(&[Some(address)]));
-        let arrived = match (call.form, &admitted.target) {
-            (Form::Grpc(operation), _) => {
+        let body = Bytes::from(configurations.rewritten(&[Some(address)]));
+        let arrived = match (call.form.grpc(), &admitted.target) {
+            (Some(operation), _) => {
                 let json = json::read(&body, &limits).map_err(|why| fault(why.to_string()))?;
                 let message = grpc::write_request(operation, &json).map_err(|why| fault(why.to_string()))?;
                 let judged = of_call(&message, operation).map_err(|why| fault(why.to_string()))?;
@@ -119,7 +119,7 @@ impl Exchange<'_> {
         let fault =
             |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
         let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
-        let configurations = PushTargets::told(&json, asked.form, operation, asked.version);
+        let configurations = PushTargets::in_answer(&json, asked.form, operation, asked.version);
         let known = |answered: Option<PushTarget>| {
             let delivery = worker.shared.inspector.delivery(sent, egress.token_of(&answered?.url)?)?;
             let Delivery { url, token, authentication, .. } = Delivery::clone(&delivery);
@@ -138,14 +138,14 @@ impl Exchange<'_> {
                 }
             }
         }
-        let body = Bytes::from(configurations.anew(&targets));
+        let body = Bytes::from(configurations.rewritten(&targets));
         let (inspector, now) = (&worker.shared.inspector, worker.shared.now());
-        if let Form::Grpc(operation) = asked.form {
+        if let Some(operation) = asked.form.grpc() {
             let message = carry::encode(operation, &body, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
-            return inspector.reply_anew(permit, sent, replier, reply, now);
+            return inspector.rewrite_reply(permit, sent, replier, reply, now);
         }
-        inspector.reply_anew(permit, sent, replier, body, now)
+        inspector.rewrite_reply(permit, sent, replier, body, now)
     }
 }
 

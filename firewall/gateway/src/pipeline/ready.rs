@@ -103,9 +103,11 @@ fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
         let method = json.as_object()?.get("method")?.as_str()?;
         Some(method.to_ascii_lowercase().contains("pushnotificationconfig"))
     };
-    match form {
-        Form::Rest(operation) | Form::Grpc(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
-        Form::JsonRpc => json::read(body, &limits.json()).ok().as_ref().and_then(method) == Some(true),
-        _ => false,
+    match form.operation() {
+        Some(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
+        None if form.is_json_rpc() => {
+            json::read(body, &limits.json()).ok().as_ref().and_then(method) == Some(true)
+        }
+        None => false,
     }
 }

@@ -14,7 +14,7 @@ use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Refusal, RpcId};
 use semgate_protocol::a2a::ProtocolError;
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use serde::Serialize;
 use serde_json::json;
 
@@ -246,13 +246,13 @@ fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
 }
 
 /// Refusal of a call as its tool's result (SEP-1303): clients show a model the text of a result, not of an error.
-fn tool_result(version: Version, id: &str, problem: &Problem<'_>) -> Vec<u8> {
+fn tool_result(version: Revision, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let Problem { code, detail, hint, .. } = problem;
     let decision = problem.decision_id.map(|id| format!(" [decision {id}]")).unwrap_or_default();
     let text = format!("{code}: {detail}; hint: {hint}{decision}");
     let content = json!([{"type": "text", "text": text}]);
     let result = match version {
-        Version::V2026_07_28 => json!({"isError": true, "content": content, "resultType": "complete"}),
+        Revision::V2026_07_28 => json!({"isError": true, "content": content, "resultType": "complete"}),
         _ => json!({"isError": true, "content": content}),
     };
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()

@@ -5,7 +5,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
-use semgate_protocol::Binding;
+use semgate_protocol::ReplyKind;
 
 use crate::pipeline::admit::headers::{ContentType, Media};
 use crate::pipeline::answer::{Answer, AnswerBody};
@@ -54,7 +54,7 @@ pub(crate) fn judge(
 /// Returns true for the status of an error: always in A2A's HTTP+JSON, and from some agents in JSON-RPC. The inspector reads
 /// the error, and none of its bytes pass.
 fn is_error(sent: &Sent, status: u16) -> bool {
-    matches!(sent.binding(), Binding::A2a | Binding::Mcp) && (400..600).contains(&status)
+    sent.binding().protocol().reply_kind(status, false, None) == Some(ReplyKind::Error)
 }
 
 /// Accepts the successes that describe this reply as a whole. The others mark a part (206) or a change by an intermediary

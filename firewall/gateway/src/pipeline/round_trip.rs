@@ -2,7 +2,6 @@
 
 use http::HeaderValue;
 use semgate_inspect::{Delivered, Direction, Facts, Refusal};
-use semgate_protocol::Form;
 use semgate_protocol::a2a::Operation;
 
 use super::exchange::{Exchange, Stopped, stopped_reply};
@@ -67,7 +66,7 @@ impl Exchange<'_> {
         };
         let facts = reply_facts(ready.permit.facts());
         let forwarded = forward::forward(ready, worker, &head, self.shown());
-        if let Form::Grpc(operation) = call.form {
+        if let Some(operation) = call.form.grpc() {
             let begun = self.attended(|| facts.clone(), forwarded).await;
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
             return Box::pin(self.called(operation, begun, facts, head.waits, &stamp)).await;

@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Performative, json::Json};
-use semgate_protocol::{Binding, Own, a2a::Operation};
+use semgate_protocol::GatewayAnswer;
 use serde_json::json;
 use std::fmt;
 
@@ -46,11 +46,7 @@ pub enum Clarification {
 pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
     let (case, resolved) = (decided.case(), decided.resolved());
     let message = resolved.message();
-    let sends = match message.binding {
-        Binding::L8 => true,
-        Binding::A2a => message.operation.is_some_and(Operation::sends),
-        Binding::Mcp => false,
-    };
+    let sends = case.protocol().converses(message.operation);
     if !case.route.options.answer_from_code_lists
         || case.answers.is_some()
         || message.performative != Performative::Query
@@ -60,8 +56,8 @@ pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
     }
     let control = case.generation.control_line();
     let context = resolved.named().context();
-    let answered = decided.said().map(|(said, instance)| {
-        if said.term.name() != QUESTION || said.context.urn().line() != control {
+    let answered = decided.instances().map(|(definition, instance)| {
+        if definition.term.name() != QUESTION || definition.context.urn().line() != control {
             return None;
         }
         let parameter = instance.object.get(PARAMETER).and_then(Json::as_str)?;
@@ -93,12 +89,15 @@ impl Inspector {
         message_id: impl fmt::Display,
         now: Now,
     ) -> Result<Clarification, Refusal> {
-        let answer = match list::of_nobody(self, permit.sent()) {
+        let answer = match list::of_nobody(&self.state, permit.sent()) {
             Some(empty) => empty,
             None if permit.sent().questions.is_empty() => return Ok(Clarification::Forward(permit)),
             None => {
                 let (generation, id) = (self.generation(), message_id.to_string());
-                Bytes::from(write(permit.sent(), generation.extension(), &id))
+                match write(permit.sent(), generation.extension(), &id) {
+                    Some(answer) => Bytes::from(answer),
+                    None => return Ok(Clarification::Forward(permit)),
+                }
             }
         };
         let replier = Peer::configured(&permit.destination().receiver);
@@ -120,10 +119,10 @@ impl Inspector {
     }
 }
 
-fn write(sent: &Sent, extension: &str, message_id: &str) -> Vec<u8> {
+fn write(sent: &Sent, extension: &str, message_id: &str) -> Option<Vec<u8>> {
     let concept = |question: &Question| json!({"concept": OPTIONS, PARAMETER: question.parameter, "options": question.options});
     let conversation = sent.threads.iter().find(|(kind, _)| *kind == Kind::Conversation);
-    let own = Own {
+    let own = GatewayAnswer {
         message_id,
         performative: Performative::Inform,
         sender_id: &sent.route.receiver,
@@ -136,8 +135,5 @@ fn write(sent: &Sent, extension: &str, message_id: &str) -> Vec<u8> {
             .map(|question| (question.key.as_deref(), concept(question)))
             .collect(),
     };
-    match &sent.asked {
-        Some(asked) => own.a2a(asked, extension),
-        None => own.native(),
-    }
+    sent.call.protocol().write(&own, sent.asked(), extension)
 }

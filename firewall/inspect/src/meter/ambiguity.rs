@@ -100,8 +100,8 @@ impl Times {
             }
         }
         self.0.drain(..must_leave.min(kept));
-        let place = self.0.partition_point(|time| *time <= now_ms);
-        self.0.splice(place..place, std::iter::repeat_n(now_ms, asked));
+        let position = self.0.partition_point(|time| *time <= now_ms);
+        self.0.splice(position..position, std::iter::repeat_n(now_ms, asked));
         Ok(())
     }
 

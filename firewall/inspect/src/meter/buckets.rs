@@ -119,8 +119,8 @@ impl Buckets {
         let (mut after, mut short) = (Vec::with_capacity(charges.len()), Vec::new());
         let (mut wait, mut never) = (0, false);
         for (n, charge) in charges.iter().enumerate() {
-            let found = shards.get_mut(&place(charge.key)).ok_or(Full);
-            let full_at = match found.and_then(|shard| shard.full_at(charge.key, now_ms, self.room)) {
+            let shard = shards.get_mut(&shard_of(charge.key)).ok_or(Full);
+            let full_at = match shard.and_then(|shard| shard.full_at(charge.key, now_ms, self.room)) {
                 Ok(full_at) => full_at.max(now),
                 Err(Full) => return Err(no_room(charges)),
             };
@@ -141,7 +141,7 @@ impl Buckets {
             return Err(Exhausted { wait: Duration::from_nanos(wait), never, quotas, short });
         }
         for (charge, (_, then)) in charges.iter().zip(&after) {
-            if let Some(shard) = shards.get_mut(&place(charge.key)) {
+            if let Some(shard) = shards.get_mut(&shard_of(charge.key)) {
                 shard.full_at.insert(charge.key, *then);
             }
         }
@@ -157,7 +157,7 @@ impl Buckets {
         let mut shards = self.lock(charges);
         for charge in charges {
             let full_at =
-                shards.get_mut(&place(charge.key)).and_then(|shard| shard.full_at.get_mut(&charge.key));
+                shards.get_mut(&shard_of(charge.key)).and_then(|shard| shard.full_at.get_mut(&charge.key));
             if let Some(full_at) = full_at {
                 *full_at = full_at.saturating_sub(charge.step().saturating_mul(charge.cost));
             }
@@ -166,7 +166,7 @@ impl Buckets {
 
     /// Locks the shards of all charges, in one fixed order that prevents deadlock.
     fn lock(&self, charges: &[Charge]) -> BTreeMap<usize, MutexGuard<'_, Shard>> {
-        let places: BTreeSet<usize> = charges.iter().map(|charge| place(charge.key)).collect();
+        let places: BTreeSet<usize> = charges.iter().map(|charge| shard_of(charge.key)).collect();
         let locked = |at: usize| {
             // after a panic the shard still holds valid numbers
             let shard = self.shards.get(at)?.lock().unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +252,7 @@ fn no_room(charges: &[Charge]) -> Exhausted {
     Exhausted { wait: NO_ROOM, never: false, quotas, short: Vec::new() }
 }
 
-fn place(key: Key) -> usize {
+fn shard_of(key: Key) -> usize {
     usize::try_from((key >> 64) % (SHARDS as u128)).unwrap_or_default()
 }
 

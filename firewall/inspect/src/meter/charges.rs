@@ -1,7 +1,7 @@
 //! Charges of a message: by the limits of the deciding permits, and by the budgets of `limits.json`.
 
 use super::buckets::{Buckets, Charge};
-use crate::{Direction, conform::Said, decide::Decided};
+use crate::{Direction, conform::Definition, decide::Decided};
 use semgate_policies::{Budget, Rate, RateKey, Spoken};
 use semgate_protocol::Instance;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charge> {
     let mut all = Vec::new();
     let case = decided.case();
-    for ((said, instance), obligations) in decided.obliged() {
+    for ((definition, instance), obligations) in decided.obliged() {
         for obligation in obligations.iter() {
             let Some((rate, key)) = obligation.limit else { continue };
             let bucket =
-                bucket(decided, ("policy", &obligation.bucket), (rate, key), &spoken(said, instance));
+                bucket(decided, ("policy", &obligation.bucket), rate, key, &spoken(definition, instance));
             add(
                 &mut all,
                 Charge {
@@ -38,10 +38,10 @@ pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charg
         Direction::Request => policies.budgets_of(case.sender.id()),
         Direction::Reply => &[],
     };
-    for (budget, (said, instance)) in
-        budgets.iter().flat_map(|budget| decided.said().map(move |said| (budget, said)))
+    for (budget, (definition, instance)) in
+        budgets.iter().flat_map(|budget| decided.instances().map(move |definition| (budget, definition)))
     {
-        let spoken = spoken(said, instance);
+        let spoken = spoken(definition, instance);
         let cost = u64::from(policies.budgets().cost(&spoken));
         if cost > 0 && budget.pays(&spoken) {
             add(&mut all, of_budget(decided, buckets, budget, &spoken, cost));
@@ -57,7 +57,7 @@ fn of_budget(
     spoken: &Spoken<'_>,
     cost: u64,
 ) -> Charge {
-    let bucket = bucket(decided, ("budget", &budget.name), (budget.rate, budget.key), spoken);
+    let bucket = bucket(decided, ("budget", &budget.name), budget.rate, budget.key, spoken);
     Charge {
         key: buckets.key(bucket),
         rate: budget.rate,
@@ -70,21 +70,19 @@ fn of_budget(
     }
 }
 
+/// The kind and name of a limit.
+type LimitName<'b> = (&'static str, &'b str);
+
 /// The parts that distinguish a bucket. The limit is one of them: a changed limit starts anew, and an
 /// unchanged one keeps its count over reloads.
-type Bucket<'b> = (
-    (&'static str, &'b str),
-    (Rate, RateKey),
-    &'b str,
-    Option<&'b str>,
-    Option<(&'b str, &'b str)>,
-    Option<&'b str>,
-);
+type Bucket<'b> =
+    (LimitName<'b>, (Rate, RateKey), &'b str, Option<&'b str>, Option<(&'b str, &'b str)>, Option<&'b str>);
 
 fn bucket<'b>(
     decided: &'b Decided<'_, '_>,
-    limit: (&'static str, &'b str),
-    (rate, key): (Rate, RateKey),
+    limit: LimitName<'b>,
+    rate: Rate,
+    key: RateKey,
     spoken: &Spoken<'b>,
 ) -> Bucket<'b> {
     let case = decided.case();
@@ -99,8 +97,8 @@ fn bucket<'b>(
     )
 }
 
-fn spoken<'s>(said: &'s Said<'_>, instance: &Instance<'_>) -> Spoken<'s> {
-    Spoken { line: said.line(), concept: said.term.name(), performative: instance.performative }
+fn spoken<'s>(definition: &'s Definition<'_>, instance: &Instance<'_>) -> Spoken<'s> {
+    Spoken { line: definition.line(), concept: definition.term.name(), performative: instance.performative }
 }
 
 /// Adds a charge to that of the same bucket, if there is one.

@@ -30,14 +30,14 @@ impl Limited {
     pub(super) fn all(charges: &[Charge], exhausted: &Exhausted) -> Vec<Self> {
         let of = |at: &usize| {
             let charge = charges.get(*at)?;
-            let told = exhausted.quotas.get(*at).and_then(|quota| quota.left);
+            let remaining = exhausted.quotas.get(*at).and_then(|quota| quota.left);
             Some(Self {
                 kind: charge.kind,
                 name: Arc::clone(&charge.by),
                 rate: charge.rate.to_string(),
                 per: charge.per.to_string(),
                 cost: charge.cost,
-                left: told.map_or(0, |left| left.units),
+                left: remaining.map_or(0, |left| left.units),
                 again_in: (!exhausted.never).then(|| seconds(exhausted.wait)),
             })
         };
@@ -45,12 +45,7 @@ impl Limited {
     }
 
     /// A limit that no policy sets, counted per agent. Without a wait the message never passes.
-    pub fn plain(
-        kind: &'static str,
-        rate: String,
-        (cost, left): (usize, u64),
-        wait: Option<Duration>,
-    ) -> Self {
+    pub fn plain(kind: &'static str, rate: String, cost: usize, left: u64, wait: Option<Duration>) -> Self {
         Self {
             kind,
             name: kind.into(),

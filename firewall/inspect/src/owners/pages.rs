@@ -39,7 +39,7 @@ struct Page<L> {
 }
 
 #[derive(Default)]
-struct Told<L> {
+struct Reader<L> {
     pages: VecDeque<Page<L>>,
     /// Number of the last use.
     used: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Pages<L> {
     all: Mutex<(Agents<L>, u64)>,
 }
 
-type Agents<L> = HashMap<Arc<str>, Told<L>>;
+type Agents<L> = HashMap<Arc<str>, Reader<L>>;
 
 impl<L: Default> Pages<L> {
     pub(crate) fn new(each: usize, agents: usize) -> Self {
@@ -62,8 +62,8 @@ impl<L: Default> Pages<L> {
     /// The listing of a page token that the agent received. Scopes keep their tokens apart.
     pub(crate) fn find(&self, scope: &str, owner: &str, token: &str) -> Option<Arc<L>> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = all.0.get(owner)?;
-        let page = told.pages.iter().rev().find(|page| page.token == token && page.scope == scope)?;
+        let reader = all.0.get(owner)?;
+        let page = reader.pages.iter().rev().find(|page| page.token == token && page.scope == scope)?;
         Some(Arc::clone(&page.listing))
     }
 
@@ -73,16 +73,17 @@ impl<L: Default> Pages<L> {
         let (agents, used) = &mut *all;
         *used += 1;
         if agents.len() >= self.agents && !agents.contains_key(owner) {
-            let oldest = agents.iter().min_by_key(|(_, told)| told.used).map(|(owner, _)| Arc::clone(owner));
+            let oldest =
+                agents.iter().min_by_key(|(_, reader)| reader.used).map(|(owner, _)| Arc::clone(owner));
             oldest.and_then(|owner| agents.remove(&owner));
         }
-        let told = agents.entry(Arc::clone(owner)).or_default();
-        told.used = *used;
-        told.pages.retain(|page| page.token != token || page.scope != scope);
-        if told.pages.len() >= self.each {
-            told.pages.pop_front();
+        let reader = agents.entry(Arc::clone(owner)).or_default();
+        reader.used = *used;
+        reader.pages.retain(|page| page.token != token || page.scope != scope);
+        if reader.pages.len() >= self.each {
+            reader.pages.pop_front();
         }
         let page = Page { scope: scope.to_owned(), token: token.to_owned(), listing: Arc::clone(listing) };
-        told.pages.push_back(page);
+        reader.pages.push_back(page);
     }
 }

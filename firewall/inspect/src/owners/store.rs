@@ -3,7 +3,7 @@
 
 use super::{
     About, Delivery, Kind, Owned, Scope,
-    holding::{Holding, Place},
+    holding::{Holding, Slot},
 };
 use crate::turn::Proposal;
 use std::{
@@ -101,8 +101,8 @@ impl Store {
     /// Ids of this kind that the agent owns.
     pub(super) fn own(&self, scope: &Scope<'_>, owner: &str, kind: Kind) -> impl Iterator<Item = &str> {
         let places = self.owners.get(owner).into_iter().flat_map(|holding| holding.at(scope.agent()));
-        let own = places.filter(move |place| place.kind == kind && *place.scope == *scope.key());
-        own.map(|place| &*place.id)
+        let own = places.filter(move |slot| slot.kind == kind && *slot.scope == *scope.key());
+        own.map(|slot| &*slot.id)
     }
 
     /// Marks a thing as most recently used.
@@ -133,7 +133,7 @@ impl Store {
             Some((known, _)) => Arc::clone(known),
             None => Arc::from(scope.key()),
         };
-        let place = Place { scope: Arc::clone(&scope), kind, id: Arc::from(id) };
+        let slot = Slot { scope: Arc::clone(&scope), kind, id: Arc::from(id) };
         let owner = match self.owners.get_key_value(owner) {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
@@ -141,10 +141,10 @@ impl Store {
         let entry =
             Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None, delivery: None };
         let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
-        entries.insert(Arc::clone(&place.id), entry);
+        entries.insert(Arc::clone(&slot.id), entry);
         let holding = self.owners.entry(Arc::clone(&owner)).or_default();
         let held = holding.len();
-        holding.insert(agent, used, place);
+        holding.insert(agent, used, slot);
         self.shares.remove(&(held, Arc::clone(&owner)));
         self.shares.insert((held + 1, owner));
         self.len += 1;
@@ -164,8 +164,8 @@ impl Store {
         }
         let (most, fullest) = self.shares.last()?;
         let giver = if held >= self.each || held >= *most { owner } else { fullest };
-        let place = self.owners.get(giver)?.least_missed(agent)?.clone();
-        self.remove(&Scope::of_key(&place.scope), place.kind, &place.id)
+        let slot = self.owners.get(giver)?.least_missed(agent)?.clone();
+        self.remove(&Scope::of_key(&slot.scope), slot.kind, &slot.id)
     }
 
     /// Forgets a thing and returns its record.
@@ -203,24 +203,23 @@ impl Store {
     /// Scope, token and delivery of one owner, least recently used first.
     pub(super) fn deliveries(&self, owner: &str) -> Vec<(Arc<str>, Arc<str>, Arc<Delivery>)> {
         let mut places: Vec<_> = self.owners.get(owner).into_iter().flat_map(Holding::all).collect();
-        places.retain(|(_, place)| place.kind == Kind::Delivery);
+        places.retain(|(_, slot)| slot.kind == Kind::Delivery);
         places.sort_unstable_by_key(|(used, _)| *used);
         places
             .into_iter()
-            .filter_map(|(_, place)| {
-                let delivery = self.delivery(&Scope::of_key(&place.scope), &place.id)?;
-                Some((Arc::clone(&place.scope), Arc::clone(&place.id), delivery))
+            .filter_map(|(_, slot)| {
+                let delivery = self.delivery(&Scope::of_key(&slot.scope), &slot.id)?;
+                Some((Arc::clone(&slot.scope), Arc::clone(&slot.id), delivery))
             })
             .collect()
     }
 
     /// All records, least recently used first.
     pub(super) fn all(&self) -> Vec<Owned> {
-        let mut order: Vec<(u64, &Place)> = Vec::with_capacity(self.len);
+        let mut order: Vec<(u64, &Slot)> = Vec::with_capacity(self.len);
         order.extend(self.owners.values().flat_map(Holding::all));
         order.sort_unstable_by_key(|(used, _)| *used);
-        let owned =
-            |(_, place): (u64, &Place)| self.owned(&Scope::of_key(&place.scope), place.kind, &place.id);
+        let owned = |(_, slot): (u64, &Slot)| self.owned(&Scope::of_key(&slot.scope), slot.kind, &slot.id);
         order.into_iter().filter_map(owned).collect()
     }
 }

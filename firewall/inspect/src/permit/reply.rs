@@ -2,8 +2,8 @@
 
 use super::Counted;
 use crate::{
-    arrived::Answered, facts::Facts, meter::Metered, once::Answer, shadow::Differs, stream::StreamState,
-    turn::Step,
+    answer_right::Answer, arrived::Answered, facts::Facts, meter::Metered, shadow::Differs,
+    stream::StreamState, turn::Step,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub enum Written {
     /// The gateway: a filtered list, a redacted reply, or an answer in the agent's place.
     ///
     /// The bytes are JSON in the inspected form. A transport with another encoding has to convert them.
-    Anew,
+    ByGateway,
 }
 
 impl ReplyPermit {
@@ -59,25 +59,25 @@ impl ReplyPermit {
 
     /// The same reply, rewritten by the gateway without these members.
     pub(crate) fn redacted(mut self, members: Vec<String>) -> Self {
-        self.written = Written::Anew;
+        self.written = Written::ByGateway;
         self.facts.redacted = members;
         self
     }
 
     /// The same reply, rewritten by the gateway without members removed before judgement.
     pub(crate) fn rewritten(self) -> Self {
-        Self { written: Written::Anew, ..self }
+        Self { written: Written::ByGateway, ..self }
     }
 
     /// The same reply with the shadow set's decision from its first judgement.
-    pub(crate) fn beside(mut self, shadow: Option<Box<Differs>>) -> Self {
+    pub(crate) fn with_shadow(mut self, shadow: Option<Box<Differs>>) -> Self {
         self.facts.shadow = shadow;
         self
     }
 
     /// The same reply, authored by the gateway in the agent's place.
     pub(crate) fn by_gateway(mut self) -> Self {
-        self.written = Written::Anew;
+        self.written = Written::ByGateway;
         self.facts.said_by = Some("gateway");
         self
     }

@@ -19,7 +19,7 @@ struct Writer<'w> {
     cuts: &'w [Cut<'w>],
     /// Addresses of values to remove.
     gone: HashSet<*const ()>,
-    found: usize,
+    matched: usize,
     /// Address of a tool result's blocks, and their replacement.
     instead: Option<(*const (), String)>,
 }
@@ -32,7 +32,7 @@ pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Opti
     let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
     let mut writer = Writer { cuts, instead, ..Writer::default() };
     writer.value(json, &Paths::new());
-    (writer.found == cuts.len()).then(|| writer.out.into_bytes())
+    (writer.matched == cuts.len()).then(|| writer.out.into_bytes())
 }
 
 /// The JSON without these member values.
@@ -48,7 +48,7 @@ fn blocks(json: &Json<'_>, cuts: &[Cut<'_>]) -> Option<(*const (), String)> {
     let result = json.as_object()?.get("result")?.as_object()?;
     let mut structured = Writer { cuts, ..Writer::default() };
     structured.value(result.get("structuredContent")?, &Paths::new());
-    if structured.found != cuts.len() {
+    if structured.matched != cuts.len() {
         return None;
     }
     let content = result.get("content")?;
@@ -88,7 +88,7 @@ impl Writer<'_> {
             std::ptr::eq(std::ptr::from_ref(cut.object).cast::<()>(), std::ptr::from_ref(object).cast::<()>())
         };
         for cut in self.cuts.iter().filter(same) {
-            self.found += 1;
+            self.matched += 1;
             paths.extend(cut.paths.iter().map(|path| &***path));
         }
         self.out.push('{');
@@ -122,38 +122,4 @@ impl Writer<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use semgate_contexts::json;
-
-    #[test]
-    fn what_stays_keeps_its_order_and_its_text() {
-        let text = r#"{"z":{"amount":922337203685477.58,"memo":"x","big":1.20e3},"memo":"stays","list":[{"a":"é\"\\","memo":1},[]],"n":null}"#;
-        let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
-        let object = json.as_object().unwrap().get("z").unwrap().as_object().unwrap();
-        let path: FieldPath = vec![Box::from("memo")].into();
-        let cuts = [Cut { object, paths: vec![&path] }];
-        let written = String::from_utf8(without(&json, &cuts, false).unwrap()).unwrap();
-        assert_eq!(written, text.replacen(r#""memo":"x","#, "", 1));
-    }
-
-    #[test]
-    fn members_are_taken_out_of_every_item_of_an_array() {
-        let text = r#"{"parties":[{"name":"a","iban":"1"},{"iban":"2"},[{"iban":"3","x":1}]],"iban":"4"}"#;
-        let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
-        let path: FieldPath = vec![Box::from("parties"), Box::from("iban")].into();
-        let cuts = [Cut { object: json.as_object().unwrap(), paths: vec![&path] }];
-        let written = String::from_utf8(without(&json, &cuts, false).unwrap()).unwrap();
-        assert_eq!(written, r#"{"parties":[{"name":"a"},{},[{"x":1}]],"iban":"4"}"#);
-    }
-
-    #[test]
-    fn an_object_that_is_not_in_the_bytes_is_not_taken_for_cut() {
-        let (json, other) = (r#"{"memo":"x"}"#, r#"{"memo":"y"}"#);
-        let json = json::read(json.as_bytes(), &json::Limits::default()).unwrap();
-        let other = json::read(other.as_bytes(), &json::Limits::default()).unwrap();
-        let path: FieldPath = vec![Box::from("memo")].into();
-        let cuts = [Cut { object: other.as_object().unwrap(), paths: vec![&path] }];
-        assert_eq!(without(&json, &cuts, false), None);
-    }
-}
+mod tests;

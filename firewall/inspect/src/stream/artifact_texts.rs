@@ -5,9 +5,9 @@ mod pieces;
 
 use crate::{
     Code, Delivered, Refusal,
-    conform::Said,
+    conform::Definition,
     decide::{Decided, again},
-    together::BETWEEN,
+    joined_texts::BETWEEN,
 };
 use memory::{Entry, Memory, Pending, Whole};
 use pieces::Pieces;
@@ -41,7 +41,7 @@ struct Update {
     text: Whole,
 }
 
-type Part<'d, 'c, 'j> = (&'d Said<'c>, &'d Instance<'j>);
+type Part<'d, 'c, 'j> = (&'d Definition<'c>, &'d Instance<'j>);
 
 impl ArtifactTexts {
     /// Judges the texts of an event, each together with the text that it is appended to.
@@ -53,7 +53,7 @@ impl ArtifactTexts {
     pub(super) fn judge(&self, decided: &Decided<'_, '_>) -> Result<TextUpdates, Refusal> {
         let message = decided.resolved().message();
         let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
-        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        let parts: Vec<Part<'_, '_, '_>> = decided.instances().collect();
         if appends {
             no_data(&parts)?;
         }
@@ -66,7 +66,7 @@ impl ArtifactTexts {
                 PieceOf::Message if texts.iter().all(|(_, instance)| words(instance).is_empty()) => continue,
                 PieceOf::Message => self.repeated(decided, piece, &texts, &updates)?,
             };
-            let text = text.filter(|text| text.len() <= decided.case().limits.appended_text);
+            let text = text.filter(|text| text.len() <= decided.case().state.limits.appended_text);
             updates.0.push(Update { of: piece.of, id: Box::from(piece.id), text });
         }
         Ok(updates)
@@ -79,7 +79,7 @@ impl ArtifactTexts {
     pub(super) fn judge_again(&self, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
         let message = decided.resolved().message();
         let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
-        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        let parts: Vec<Part<'_, '_, '_>> = decided.instances().collect();
         for piece in &message.pieces {
             let texts = texts_of(&parts, piece);
             let Some(last) = texts.last() else { continue };
@@ -187,7 +187,7 @@ fn extended(
 ) -> Result<Pieces, Refusal> {
     let mut whole = before.clone();
     texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
-    if whole.len() > decided.case().limits.appended_text {
+    if whole.len() > decided.case().state.limits.appended_text {
         return Err(too_long());
     }
     if let Some(last) = texts.last().filter(|_| whole.len() > before.len()) {
@@ -204,7 +204,7 @@ fn as_readers_join(
 ) -> Result<(), Refusal> {
     let joints = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut joints = BETWEEN.iter().take(joints);
-    joints.try_for_each(|between| again(decided, concept, instance, (TEXT, &whole.joined(between))))
+    joints.try_for_each(|between| again(decided, concept, instance, TEXT, &whole.joined(between)))
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {

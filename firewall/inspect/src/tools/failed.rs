@@ -3,7 +3,7 @@
 
 use super::pin::task_of;
 use super::visible::UNNAMED;
-use crate::{Code, Direction, Refusal, case::Case, parse::reading, resolve::Resolved};
+use crate::{Code, Direction, Refusal, inspection::Inspection, parse::reading, resolve::Resolved};
 use semgate_contexts::{
     Performative, WorkBudget,
     json::{Json, Object},
@@ -27,7 +27,7 @@ pub(super) struct Failed {
 /// Removes structured content that does not fit the signed results, and blocks that the route does not admit.
 /// One text of the gateway replaces all of these blocks. `None` if nothing is removed, and for every other
 /// response.
-pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Option<Failed> {
+pub(super) fn failed(case: &Inspection<'_>, asked: &Asked, response: &Json<'_>) -> Option<Failed> {
     let result = response.as_object()?.get("result")?.as_object()?;
     if result.get("isError").and_then(Json::as_bool) != Some(true) {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Opt
     }
     let blocks = result.get("content")?.as_array()?;
     let reading = reading(case);
-    let admitted = FailureBlocks::beside(structured);
+    let admitted = FailureBlocks::repeating(structured);
     let (mut kept, mut unread) = (Vec::new(), false);
     for (n, block) in blocks.iter().enumerate() {
         if admitted.admit(block, &reading) {
@@ -94,7 +94,7 @@ pub(crate) fn provides_results(resolved: &Resolved<'_, '_>) -> Result<(), Refusa
 
 /// Returns true if an error's structured content fits the tool's signed results. A tool without a context has
 /// none; its result is judged whole.
-fn fits(case: &Case<'_>, asked: &Asked, content: &Json<'_>) -> bool {
+fn fits(case: &Inspection<'_>, asked: &Asked, content: &Json<'_>) -> bool {
     let Json::Object(content) = content else { return false };
     let named = case.about.and_then(|about| case.generation.named(about.urn.as_str()));
     let pinned = named.zip(asked.tool.as_deref()).and_then(|(named, tool)| task_of(named.context(), tool));

@@ -3,9 +3,9 @@
 //! A tool's form on any page counts at once against other signed forms. Completeness counts only once a list
 //! was read from its first page to its last. No page can therefore cancel what another says.
 
-use super::watch::{Age, Form, Found, Server, ToolWatch};
+use super::drift::{Age, Form, ListedTool, Server, ToolWatch};
 use semgate_contexts::Digest;
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -19,7 +19,7 @@ pub(crate) struct Page<'p> {
     pub(crate) context: &'p Digest,
     /// Reader of the list.
     pub(crate) caller: &'p str,
-    pub(crate) version: Version,
+    pub(crate) version: Revision,
     /// Cursor of the request; none for the first page.
     pub(crate) cursor: Option<&'p str>,
     /// Cursor of the next page; none at the end of the list.
@@ -50,7 +50,7 @@ pub(super) struct Begun {
 impl ToolWatch {
     /// Records the tools of a page. A page of an unknown list settles nothing: this caller did not read its
     /// first page, or it was forgotten.
-    pub(super) fn listed(&self, page: &Page<'_>, found: &[Found<'_>]) {
+    pub(super) fn listed(&self, page: &Page<'_>, tools: &[ListedTool<'_>]) {
         let Page { server, caller, cursor, next, asked_after, age, .. } = *page;
         let begun = match cursor {
             None => {
@@ -59,14 +59,14 @@ impl ToolWatch {
             }
             Some(cursor) => self.lists.find(&page.scope(), caller, cursor),
         };
-        self.describes(server, asked_after, found);
+        self.describes(server, asked_after, tools);
         let Some(begun) = begun else { return };
         // each change is one insertion, so the map is whole after a panic
         let mut had = begun.had.lock().unwrap_or_else(PoisonError::into_inner);
-        had.extend(found.iter().map(|one| (Box::from(one.tool), (one.form.clone(), age.now))));
+        had.extend(tools.iter().map(|one| (Box::from(one.tool), (one.form.clone(), age.now))));
         match next {
             Some(next) => self.lists.tell(&page.scope(), &Arc::from(caller), next, &begun),
-            None => self.settles(server, (begun.asked_after, begun.pages), &had),
+            None => self.settles(server, begun.asked_after, begun.pages, &had),
         }
     }
 }

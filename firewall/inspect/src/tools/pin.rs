@@ -3,7 +3,7 @@
 use semgate_contexts::{Context, Digest, Term, TermKind, canonical::jcs};
 use serde_json::Value;
 
-use super::mirror::MARK;
+use super::param_headers::MARK;
 
 /// First word of a pin, in the `$comment` of a task's parameters.
 pub const TOOL_MARK: &str = "mcp-tool";

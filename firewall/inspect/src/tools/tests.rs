@@ -1,9 +1,9 @@
 //! What is remembered of servers, by itself.
 
+use super::drift::{Age, ListedTool, NotAsSigned, Server, ToolWatch};
 use super::lists::Page;
-use super::watch::{Age, Found, NotAsSigned, Server, ToolWatch};
 use semgate_contexts::Digest;
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -20,12 +20,12 @@ const BENT: Option<&str> = Some("bent");
 
 /// A page has the tool so, read under a context that signs it so.
 fn has(watch: &ToolWatch, page: &Page<'_>, (tool, form): (&str, Option<&str>), signed: &[&str]) {
-    watch.listed(page, &[Found { tool, form: form.map(Box::from), signed: Some(signed) }]);
+    watch.listed(page, &[ListedTool { tool, form: form.map(Box::from), signed: Some(signed) }]);
 }
 
 /// The first page of a list that is asked for after so many changes, and the last.
 fn page<'p>(server: Server<'p>, context: &'p Digest, (asked_after, age): (u64, Age)) -> Page<'p> {
-    let (caller, version) = ("caller", Version::V2026_07_28);
+    let (caller, version) = ("caller", Revision::V2026_07_28);
     Page { server, context, caller, version, cursor: None, next: None, asked_after, age }
 }
 
@@ -35,7 +35,7 @@ fn lists(watch: &ToolWatch, server: Server<'_>, tool: (&str, Option<&str>), when
 }
 
 fn stands(watch: &ToolWatch, server: Server<'_>, tool: &str, age: Age) -> Result<(), NotAsSigned> {
-    watch.stands(server, (tool, SIGNED), age, || false)
+    watch.stands(server, tool, SIGNED, age, || false)
 }
 
 #[test]
@@ -133,11 +133,11 @@ fn a_list_that_is_too_old_counts_no_more_and_only_where_ages_count() {
 #[test]
 fn a_server_speaks_what_it_named_last_and_everything_before_it_was_asked() {
     let watch = ToolWatch::default();
-    assert_eq!(watch.spoken("route"), Version::ALL);
-    watch.speaks("route", vec![Version::V2026_07_28]);
+    assert_eq!(watch.spoken("route"), Revision::ALL);
+    watch.speaks("route", vec![Revision::V2026_07_28]);
     watch.speaks("route", Vec::new());
-    assert_eq!(watch.spoken("route"), [Version::V2026_07_28]);
-    assert_eq!(watch.spoken("another"), Version::ALL);
+    assert_eq!(watch.spoken("route"), [Revision::V2026_07_28]);
+    assert_eq!(watch.spoken("another"), Revision::ALL);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_a_list_says_counts_when_all_of_it_was_read_and_a_drift_on_any_page_of_it
     for strange in [
         Page { caller: "another", ..last },
         Page { cursor: Some("3"), ..last },
-        Page { version: Version::V2025_11_25, ..last },
+        Page { version: Revision::V2025_11_25, ..last },
         Page { server: BESIDE, ..last },
         Page { context: &Digest::of(b"another"), ..last },
     ] {
@@ -186,7 +186,7 @@ fn what_a_list_says_counts_when_all_of_it_was_read_and_a_drift_on_any_page_of_it
 #[test]
 fn attack_a_drift_under_one_context_is_none_under_another() {
     let (watch, context) = (ToolWatch::default(), Digest::of(b"older"));
-    let under = |signed, apart| watch.stands(HERE, ("add", signed), ANY_AGE, || apart);
+    let under = |signed, apart| watch.stands(HERE, "add", signed, ANY_AGE, || apart);
     assert_eq!((under(SIGNED, false), under(OLDER, true)), (Ok(()), Err(NotAsSigned::Unseen)));
     let older = page(HERE, &context, (0, ANY_AGE));
     has(&watch, &older, ("add", GOOD), OLDER);
@@ -195,7 +195,7 @@ fn attack_a_drift_under_one_context_is_none_under_another() {
     let drifted = Err(NotAsSigned::Drifted);
     assert_eq!((under(SIGNED, true), under(OLDER, true)), (drifted, drifted), "it is neither");
     // a list under a context that does not name the tool shows it too
-    watch.listed(&older, &[Found { tool: "add", form: Some("older".into()), signed: None }]);
+    watch.listed(&older, &[ListedTool { tool: "add", form: Some("older".into()), signed: None }]);
     assert_eq!((under(SIGNED, true), under(OLDER, true)), (drifted, Ok(())), "what the server is counts");
     // every form is remembered, however many, until a whole list has one
     let begun = Page { next: Some("2"), ..older };

@@ -1,19 +1,20 @@
 //! Tools that a caller may see, by context and policy.
 
+use super::drift::{Age, NotAsSigned, Server};
 use super::pin::{Pinned, task_of};
-use super::watch::{Age, NotAsSigned, Server};
 use crate::{
-    Direction, Sent, UnnamedTools, case::Case, counts::counts, generation::Named, resolve::Resolved,
+    Direction, Sent, UnnamedTools, generation::Named, inspection::Inspection, resolve::Resolved,
+    standing::counts,
 };
 use semgate_contexts::{Context, ContextUrn, Performative, Term};
 use semgate_policies::{Circumstances, Credentials};
 use semgate_protocol::{
-    Binding, Instance, Vocabulary,
-    mcp::{Operation, Version},
+    Instance, Vocabulary,
+    mcp::{Operation, Revision},
 };
 
 /// Returns true if the policies let this agent use the line of a context, and the context is usable now.
-fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
+fn usable(case: &Inspection<'_>, agent: &str, named: &Named) -> bool {
     let urn = named.urn();
     let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
     case.generation.policies().may_use_line(agent, urn.line()).is_ok()
@@ -21,7 +22,7 @@ fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
 }
 
 /// Default contexts of the route that its caller may use and that are usable now.
-fn usable_defaults<'c>(case: &Case<'c>, agent: &str) -> impl Iterator<Item = &'c Named> {
+fn usable_defaults<'c>(case: &Inspection<'c>, agent: &str) -> impl Iterator<Item = &'c Named> {
     let all =
         case.route.options.default_contexts.iter().filter_map(|urn| case.generation.named(urn.as_str()));
     all.filter(move |named| usable(case, agent, named))
@@ -29,7 +30,7 @@ fn usable_defaults<'c>(case: &Case<'c>, agent: &str) -> impl Iterator<Item = &'c
 
 /// Default context of a request that names none: the first usable one that pins the called tool, otherwise
 /// the first usable one. Without a usable one it is the first, which is then refused with its own reason.
-pub(crate) fn default_context<'c>(case: &Case<'c>, tool: Option<&str>) -> Option<&'c ContextUrn> {
+pub(crate) fn default_context<'c>(case: &Inspection<'c>, tool: Option<&str>) -> Option<&'c ContextUrn> {
     let all = &case.route.options.default_contexts;
     if all.len() < 2 {
         return all.first();
@@ -42,7 +43,7 @@ pub(crate) fn default_context<'c>(case: &Case<'c>, tool: Option<&str>) -> Option
 
 /// Contexts whose tools a list shows: the request's. If it named none, all usable default contexts of the
 /// route.
-pub(super) fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
+pub(super) fn listed_under<'c>(case: &Inspection<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
     let defaults = &case.route.options.default_contexts;
     if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
         return vec![named.context()];
@@ -60,13 +61,13 @@ pub(super) fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c
 pub(crate) fn visible_call<'t>(
     resolved: &Resolved<'_, '_>,
     mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
-) -> Option<Version> {
+) -> Option<Revision> {
     let (case, message) = (resolved.case(), resolved.message());
     let calls = case.direction == Direction::Request && message.tool_call.is_some();
     let asked = message.mcp.as_ref().filter(|_| calls)?;
     let of_tool = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
     let at = message.instances.iter().position(of_tool)?;
-    terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
+    terms.nth(at).filter(|(context, term)| may_call(case, context, term)).map(|_| asked.version)
 }
 
 /// Treatment of one tool in a list.
@@ -78,7 +79,7 @@ pub(super) enum Held {
 
 /// Returns true if a policy could let the client call this tool. The client sends the call, or reads the
 /// list.
-fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
+fn may_call(case: &Inspection<'_>, context: &Context, term: &Term) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
         let (ends, holds) = match case.direction {
@@ -97,15 +98,16 @@ fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
 /// Decides on one tool of a list. `holds` is true if this page has the pinned tool once, in a signed form.
 /// Otherwise the tool is shown to nobody, whatever is remembered.
 pub(super) fn held(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     contexts: &[&Context],
     name: &str,
-    (pinned, holds): (Option<&(&Context, Pinned<'_>)>, bool),
+    pinned: Option<&(&Context, Pinned<'_>)>,
+    holds: bool,
 ) -> Held {
-    let said = match pinned {
+    let term = match pinned {
         Some((context, pinned)) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
-            let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
+            let stands = case.state.tools.stands(Server::of(case.route), name, pinned.forms(), any, || false);
             // also drifted on another page, or not yet cleared by a complete list
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
@@ -114,18 +116,22 @@ pub(super) fn held(
         }
         None => {
             let unnamed = || !contexts.iter().any(|context| names(case, context, name));
-            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| unnamed());
+            let protocol = case.generation.protocol(case.route.binding).filter(|_| unnamed());
             protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
         }
     };
-    if said.is_some_and(|said| may_call(case, said)) { Held::Shown } else { Held::Withheld }
+    if term.is_some_and(|(context, term)| may_call(case, context, term)) {
+        Held::Shown
+    } else {
+        Held::Withheld
+    }
 }
 
 /// The protocol's task for a call of a tool that no context names.
 pub(crate) const UNNAMED: &str = Operation::CallTool.concept();
 
 /// Returns true if the route admits tools that no context names.
-fn passes_unnamed(case: &Case<'_>) -> bool {
+fn passes_unnamed(case: &Inspection<'_>) -> bool {
     case.route.options.unnamed_tools == UnnamedTools::Pass
 }
 
@@ -134,7 +140,7 @@ fn passes_unnamed(case: &Case<'_>) -> bool {
 ///
 /// Only other tools may pass as [`UNNAMED`]. A caller therefore cannot evade a signed tool with a context
 /// that lacks it, or with an older version.
-pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
+pub(crate) fn names(case: &Inspection<'_>, context: &Context, tool: &str) -> bool {
     let elsewhere = || {
         let mut known =
             case.generation.all_named().filter(|named| case.route.understands(named.urn()).is_ok());

@@ -53,11 +53,11 @@ pub(crate) struct Answer<'m> {
 pub(crate) fn same(message: &Message<'_>) -> Digest {
     let mut text = format!("{}\n{}\n", message.message_id, message.performative);
     message.claims.iter().for_each(|claim| text += &format!("{}\n", claim.urn));
-    for said in &message.instances {
+    for instance in &message.instances {
         // neither names nor JSON text hold a line end
-        let key = said.pointer.key.unwrap_or_default();
-        text += &format!("{key}\n{}\n", said.name);
-        written::object(said.object, &mut text);
+        let key = instance.pointer.key.unwrap_or_default();
+        text += &format!("{key}\n{}\n", instance.name);
+        written::object(instance.object, &mut text);
         text.push('\n');
     }
     Digest::of(text.as_bytes())
@@ -142,14 +142,18 @@ fn forget_oldest(all: &mut VecDeque<Made>) {
 }
 
 /// A proposal, a flag for open ones, and a flag for those that the same message answered before.
-type Found<'p> = (&'p Arc<Proposal>, bool, bool);
+type Candidate<'p> = (&'p Arc<Proposal>, bool, bool);
 
 /// Proposals of one answer.
 type All = Vec<Arc<Proposal>>;
 
 /// The open ones among them.
-fn open<'p>(found: impl Iterator<Item = &'p Found<'p>>, why_none: OutOfTurn) -> Result<All, OutOfTurn> {
-    let open: All = found.filter(|(_, open, _)| *open).map(|(proposal, ..)| Arc::clone(proposal)).collect();
+fn open<'p>(
+    candidates: impl Iterator<Item = &'p Candidate<'p>>,
+    why_none: OutOfTurn,
+) -> Result<All, OutOfTurn> {
+    let open: All =
+        candidates.filter(|(_, open, _)| *open).map(|(proposal, ..)| Arc::clone(proposal)).collect();
     if open.is_empty() { Err(why_none) } else { Ok(open) }
 }
 
@@ -198,7 +202,7 @@ impl Pairs {
             let stands = *made.proposal.locked();
             (&made.proposal, stands.is == Is::Open, stands.answer == Some(answer.message))
         });
-        let here: Vec<Found<'_>> = here.collect();
+        let here: Vec<Candidate<'_>> = here.collect();
         if here.iter().any(|(_, _, same)| *same) {
             return open(here.iter().filter(|(_, _, same)| *same), OutOfTurn::Repeated);
         }

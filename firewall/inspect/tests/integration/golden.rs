@@ -250,7 +250,7 @@ impl Scene<'_> {
         assert_eq!(status, reply.status, "{}", self.shows);
         let mut outcome = Outcome::passed(&facts);
         match (written, &mut outcome) {
-            (Written::Anew, Outcome::Passed { hands, .. }) => {
+            (Written::ByGateway, Outcome::Passed { hands, .. }) => {
                 *hands = Some(serde_json::from_slice(&handed).unwrap());
             }
             _ => assert_eq!(&handed[..], &body[..], "{}: another reply", self.shows),

@@ -310,8 +310,7 @@ fn attack_notifications_went_on_after_the_lock_that_their_configuration_was_set_
     assert_eq!(refusal.code(), Code::LockMismatch, "{refusal}");
     assert!(refusal.reason().contains("the push configuration was set under"), "{refusal}");
     // one that waited for its target too
-    let (route, token) = (&stage.route, "a-token");
-    let late = stage.inspector.renew_notification(before, (route, token), &wholesaler, body(), at(300));
+    let late = stage.inspector.renew_notification(before, &wholesaler, body(), at(300));
     assert_eq!(late.unwrap_err().code(), Code::LockMismatch);
 }
 

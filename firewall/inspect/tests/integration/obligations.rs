@@ -284,7 +284,7 @@ fn what_a_policy_redacts_is_not_in_the_bytes_of_the_reply_and_the_rest_is() {
     let permit = inspector
         .inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(booked("retailer-7")), NOW)
         .unwrap();
-    assert_eq!(permit.written(), Written::Anew);
+    assert_eq!(permit.written(), Written::ByGateway);
     assert_eq!(permit.facts().redacted, ["bookFlight.booking_reference"]);
     assert!(permit.facts().policy_ids().contains(&"own.cedar#reference"));
     let (_, bytes) = permit.spend();

@@ -168,7 +168,7 @@ fn members_of_a_servers_result_that_nobody_reads_are_removed_and_recorded() {
     for judge in [answer, event] {
         let sent = call(&house, json!({})).unwrap().spend().1;
         let permit = judge(&house, &sent, result.clone()).unwrap();
-        assert_eq!(permit.written(), Written::Anew);
+        assert_eq!(permit.written(), Written::ByGateway);
         let mut removed = permit.facts().removed.clone();
         removed.sort_unstable();
         let gone = [
@@ -319,7 +319,7 @@ fn metadata_of_a2a_messages_and_parts_is_removed_and_recorded_in_both_directions
         .unwrap();
     assert_eq!(
         (permit.written(), permit.facts().removed.clone()),
-        (Written::Anew, vec!["/result/task/metadata/adk_session".to_owned()])
+        (Written::ByGateway, vec!["/result/task/metadata/adk_session".to_owned()])
     );
     assert!(!String::from_utf8_lossy(&permit.spend().1).contains("adk_session"));
 }

@@ -148,7 +148,7 @@ fn a_list_withholds_a_task_whose_context_does_not_count_any_more() {
         let sent = asked(inspector, "retailer-7", base("a2a list tasks"));
         let reply = Bytes::from(base("a2a list reply"));
         let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
-        assert_eq!(permit.written(), Written::Anew);
+        assert_eq!(permit.written(), Written::ByGateway);
         serde_json::from_slice(&permit.spend().1).unwrap()
     };
     assert_eq!(list(&inspector)["result"]["tasks"][0]["id"], "t-1");
@@ -444,7 +444,7 @@ fn attack_the_conversation_of_another_as_an_oracle_of_existence() {
         let change = json!({"result": {"nextPageToken": next, "totalSize": 7, "tasks": tasks}});
         let reply = Bytes::from(changed("a2a list reply", change));
         let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
-        assert_eq!(permit.written(), Written::Anew);
+        assert_eq!(permit.written(), Written::ByGateway);
         serde_json::from_slice(&permit.spend().1).unwrap()
     };
     // the agent has the task of another there, and a page more; and of the caller there is a task that no list showed

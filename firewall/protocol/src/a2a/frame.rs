@@ -31,11 +31,11 @@ pub(super) struct Frame<'r> {
 
 impl Frame<'_> {
     /// Translates a location of the JSON-RPC form into this form.
-    pub fn place(&self, place: &'static str) -> &'static str {
+    pub fn location(&self, location: &'static str) -> &'static str {
         if self.rpc {
-            return place;
+            return location;
         }
-        place.strip_prefix("/params").or_else(|| place.strip_prefix("/result")).unwrap_or(place)
+        location.strip_prefix("/params").or_else(|| location.strip_prefix("/result")).unwrap_or(location)
     }
 
     /// Returns true for version 0.3, whose objects carry a `kind`.

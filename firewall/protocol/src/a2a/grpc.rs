@@ -19,12 +19,20 @@ mod status;
 mod value;
 mod wire;
 
-use super::Operation;
-use crate::{FaultKind, MessageFault, member::Read};
+use super::{Operation, binding::Transport};
+use crate::{FaultKind, MessageFault, RequestBytes, member::Read};
 pub use status::{ERROR_DOMAIN, ErrorInfo, agent_error, details};
 
 use print::Printer;
 use semgate_contexts::json;
+
+/// The transport.
+#[derive(Debug)]
+pub(crate) struct Grpc;
+
+impl Transport for Grpc {
+    const BYTES: RequestBytes = RequestBytes::Encoded;
+}
 
 /// The service whose methods the binding carries.
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";

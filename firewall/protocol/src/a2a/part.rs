@@ -3,8 +3,8 @@
 use super::frame::{Frame, Judged, pointer};
 use crate::{
     Admit, Base, Message, MessageFault, content,
+    joined_texts::Gathered,
     member::{Read, array, at, object, required, string, unknown},
-    together::Gathered,
 };
 use semgate_contexts::{
     Performative,
@@ -94,7 +94,7 @@ fn judge<'j>(
 /// A part of 1.0: exactly one of `text`, `raw`, `url` and `data`.
 fn new<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
     let object = object(json, path)?;
-    let mut found: Option<(Kind, &'static str, &'j Json<'j>)> = None;
+    let mut content: Option<(Kind, &'static str, &'j Json<'j>)> = None;
     let (mut media, mut filename, mut metadata) = (None, false, None);
     for (key, value) in object.iter() {
         let one = match key {
@@ -118,11 +118,11 @@ fn new<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
             }
             _ => return unknown(path, key),
         };
-        if found.replace(one).is_some() {
+        if content.replace(one).is_some() {
             return Err(MessageFault::malformed(path, "holds two of `text`, `raw`, `url` and `data`"));
         }
     }
-    let Some((kind, member, value)) = found else {
+    let Some((kind, member, value)) = content else {
         return Err(MessageFault::malformed(path, "holds none of `text`, `raw`, `url` and `data`"));
     };
     if kind == Kind::Data {
@@ -149,11 +149,11 @@ fn old<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
         _ => return Err(MessageFault::malformed(at(path, "kind"), "is no kind of part")),
     };
     let (mut value, mut metadata) = (None, None);
-    for (key, found) in object.iter() {
+    for (key, content) in object.iter() {
         match key {
             "kind" => {}
-            "metadata" => metadata = Some(found),
-            _ if key == member => value = Some(found),
+            "metadata" => metadata = Some(content),
+            _ if key == member => value = Some(content),
             _ => return unknown(path, key),
         }
     }
@@ -174,7 +174,7 @@ fn old<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
 fn file(json: &Json<'_>, path: &str) -> Read<Kind> {
     let mut kind = None;
     for (key, value) in object(json, path)?.iter() {
-        let found = match key {
+        let content = match key {
             "bytes" => Kind::Raw,
             "uri" => Kind::Url,
             "mimeType" => {
@@ -188,7 +188,7 @@ fn file(json: &Json<'_>, path: &str) -> Read<Kind> {
             _ => return unknown(path, key),
         };
         string(value, path, key)?;
-        if kind.replace(found).is_some() {
+        if kind.replace(content).is_some() {
             return Err(MessageFault::malformed(path, "holds both `bytes` and `uri`"));
         }
     }

@@ -1,17 +1,17 @@
 //! Answers: the forms that an operation's answer can have, and their content.
 
 use super::{
-    AgentError, Operation, TaskList,
+    AgentError, Operation,
     frame::{Frame, Judged, rpc_version},
     list,
+    message::{self, Role, Row},
     names::KNOWN,
     part, push,
-    said::{self, Role, Row},
     state::Chunk,
     task,
 };
 use crate::{
-    Asked, Binding, Form, Message, MessageFault, OwnThread, Reading, RpcId,
+    Asked, Binding, Form, Message, MessageFault, OwnThread, Reading, Reply, RpcId,
     member::{Read, array, at, id, identifier, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{
@@ -40,23 +40,12 @@ const CONFIG: &str = "TaskPushNotificationConfig";
 /// The concept of a card in an answer.
 const CARD: &str = "AgentCard";
 
-/// An agent's answer.
-#[derive(Clone, Debug)]
-pub enum Answer<'j> {
-    /// A message to be judged.
-    Said(Box<Message<'j>>),
-    /// Tasks, each to be judged for itself: the answer to `ListTasks`.
-    Tasks(Box<TaskList<'j>>),
-    /// An error: its text is not kept.
-    Error(AgentError),
-}
-
 /// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms, `json` is the result itself, or the error
 /// object of HTTP+JSON. [`AgentError::of_http`] and [`AgentError::of_grpc`] read the statuses of HTTP and gRPC.
 ///
 /// # Errors
 /// Another id, an answer of another operation, or the first member that is missing, unknown, of the wrong form or there twice.
-pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
+pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Reply<'j>> {
     let read = if asked.operation.streams() { stream_result } else { result };
     outer(json, asked, reading, read).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
@@ -65,13 +54,13 @@ pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Re
 ///
 /// # Errors
 /// As for [`reply`]; and an event that appends data to data.
-pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
+pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Reply<'j>> {
     outer(json, asked, reading, stream_result).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
-type Inner = for<'j> fn(&'j Json<'j>, &Asked, &Frame<'_>, Message<'j>, &str) -> Read<Answer<'j>>;
+type Inner = for<'j> fn(&'j Json<'j>, &Asked, &Frame<'_>, Message<'j>, &str) -> Read<Reply<'j>>;
 
-fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: Inner) -> Read<Answer<'j>> {
+fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: Inner) -> Read<Reply<'j>> {
     let rpc = matches!(asked.form, Form::JsonRpc | Form::Native);
     let frame = Frame { version: asked.version, reading, rpc };
     let mut message = Message::new(Binding::A2a, Inform);
@@ -79,7 +68,7 @@ fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: In
     message.rpc_id.clone_from(&asked.rpc_id);
     if !rpc {
         if let Some(error) = AgentError::of_body(json) {
-            return Ok(Answer::Error(error));
+            return Ok(Reply::Error(error));
         }
         return inner(json, asked, &frame, message, "");
     }
@@ -100,12 +89,12 @@ fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: In
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
     match (result, error) {
-        (None, Some(error)) => AgentError::of_rpc(error).map(Answer::Error),
+        (None, Some(error)) => AgentError::of_rpc(error).map(Reply::Error),
         (Some(result), None) => inner(result, asked, &frame, message, "/result"),
         // the Python SDK of 0.3 leaves out a result that is `null`
         (None, None) if asked.operation == Operation::DeleteTaskPushNotificationConfig => {
             message.acknowledges = true;
-            Ok(Answer::Said(Box::new(message)))
+            Ok(Reply::Message(Box::new(message)))
         }
         _ => Err(MessageFault::malformed("", "is not exactly one of `result` and `error`")),
     }
@@ -118,14 +107,14 @@ fn result<'j>(
     frame: &Frame<'_>,
     mut out: Message<'j>,
     path: &str,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     match asked.operation {
         Operation::SendMessage | Operation::SendStreamingMessage | Operation::SubscribeToTask => {
             one_of(json, path, frame, Events::No, &mut out)?;
         }
         Operation::GetTask | Operation::CancelTask => task::task(json, path, frame, &mut out)?,
         Operation::ListTasks => {
-            return list::read(json, path, frame, &out).map(|list| Answer::Tasks(Box::new(list)));
+            return list::read(json, path, frame, &out).map(|list| Reply::Tasks(Box::new(list)));
         }
         Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
             config(json, path, frame, &mut out)?;
@@ -140,7 +129,7 @@ fn result<'j>(
             frame.say(CARD, object(json, path)?, Inform, path, &mut out)?;
         }
     }
-    Ok(Answer::Said(Box::new(out)))
+    Ok(Reply::Message(Box::new(out)))
 }
 
 fn stream_result<'j>(
@@ -149,9 +138,9 @@ fn stream_result<'j>(
     frame: &Frame<'_>,
     mut out: Message<'j>,
     path: &str,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     one_of(json, path, frame, Events::Yes, &mut out)?;
-    Ok(Answer::Said(Box::new(out)))
+    Ok(Reply::Message(Box::new(out)))
 }
 
 /// The presence of task updates beside messages and tasks.
@@ -181,10 +170,10 @@ fn one_of<'j>(
     match (kind, frame.old(), events) {
         ("message", ..) => {
             let by_agent = |role| (role == Role::Agent).then_some(ANSWER);
-            let said = said::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
-            out.message_id = said.id;
-            out.performative = said.performative;
-            out.threads.own = said.own;
+            let head = message::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
+            out.message_id = head.id;
+            out.performative = head.performative;
+            out.threads.own = head.own;
             Ok(())
         }
         ("task", ..) => task::task(value, &path, frame, out),
@@ -250,8 +239,8 @@ fn status_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mu
             _ => return unknown(path, key),
         }
     }
-    let place = "/result/statusUpdate/status/message/metadata";
-    task::status(required(state, path, "status")?, &at(path, "status"), place, frame, out)?;
+    let location = "/result/statusUpdate/status/message/metadata";
+    task::status(required(state, path, "status")?, &at(path, "status"), location, frame, out)?;
     out.acknowledges = out.instances.is_empty() && out.gap.is_none() && out.uninspectable.is_none();
     Ok(())
 }
@@ -299,7 +288,7 @@ fn config<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
 
 /// The push configurations of a task: an array in 0.3, a page in 1.0.
 fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
-    let (mut items, mut place) = (&[][..], path.to_owned());
+    let (mut items, mut location) = (&[][..], path.to_owned());
     if frame.old() {
         items = json.as_array().ok_or_else(|| MessageFault::malformed(path, "is no array"))?;
     } else {
@@ -307,7 +296,7 @@ fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Mess
             match key {
                 "configs" => {
                     items = array(value, path, key)?;
-                    place = at(path, key);
+                    location = at(path, key);
                 }
                 "nextPageToken" => page_token(value, path, key).map(drop)?,
                 _ => return unknown(path, key),
@@ -315,7 +304,7 @@ fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Mess
         }
     }
     for (n, item) in items.iter().enumerate() {
-        config(item, &format!("{place}/{n}"), frame, out)?;
+        config(item, &format!("{location}/{n}"), frame, out)?;
     }
     out.acknowledges = items.is_empty();
     Ok(())

@@ -3,10 +3,10 @@
 use super::{
     Operation,
     frame::{Frame, rpc_version},
+    message::{self, Role, Row},
     names::KNOWN,
     params::{self, count, flag},
     part, push,
-    said::{self, Role, Row},
 };
 use crate::{
     Binding, Call, FaultKind, Form, Message, MessageFault, Reading, RpcId,
@@ -122,7 +122,7 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
     push::tenant(tenant.unwrap_or_default(), path, frame)?;
     let message = required(message, path, "message")?;
     has_parts(message, &at(path, "message"))?;
-    let said = said::message(
+    let head = message::message(
         message,
         &at(path, "message"),
         "/params/message/metadata",
@@ -130,11 +130,11 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
         frame,
         out,
     )?;
-    out.message_id = said.id;
-    out.performative = said.performative;
-    out.threads.own = said.own;
+    out.message_id = head.id;
+    out.performative = head.performative;
+    out.threads.own = head.own;
     if let Some(metadata) = metadata {
-        frame.metadata(metadata, path, super::frame::Judged::ByItself(said.performative), out)?;
+        frame.metadata(metadata, path, super::frame::Judged::ByItself(head.performative), out)?;
     }
     settings.map_or(Ok(()), |settings| configuration(settings, &at(path, "configuration"), frame, out))
 }

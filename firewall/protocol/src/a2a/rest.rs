@@ -8,15 +8,32 @@ mod query;
 pub use query::Query;
 
 use super::{
-    Operation, Version,
+    AgentError, Operation, Version,
+    binding::Transport,
     params::{Member, rows},
 };
 use crate::{
-    FaultKind, MessageFault,
+    FaultKind, MessageFault, RequestBytes,
     member::{Read, at, identifier, object},
     text,
 };
 use semgate_contexts::json::Json;
+
+/// The transport.
+#[derive(Debug)]
+pub(crate) struct Rest;
+
+impl Transport for Rest {
+    const BYTES: RequestBytes = RequestBytes::Part;
+    const SUCCESSES: &'static [u16] = &[201, 202];
+    const TENANT_HINT: Option<&'static str> = Some(
+        "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
+    );
+
+    fn status_error(status: u16, body: &Json<'_>) -> Option<AgentError> {
+        Some(AgentError::of_http(status, Some(body)))
+    }
+}
 
 /// The parts of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,32 +85,32 @@ fn plain<'p>(method: &str, parts: &[&'p str]) -> Option<Routed<'p>> {
         GetExtendedAgentCard, GetTask, GetTaskPushNotificationConfig, ListTaskPushNotificationConfigs,
         ListTasks, SendMessage, SendStreamingMessage, SubscribeToTask,
     };
-    let found = |operation, task, config| Some(Routed { operation, tenant: None, task, config });
+    let routed = |operation, task, config| Some(Routed { operation, tenant: None, task, config });
     match (method, parts) {
-        ("POST", ["message:send"]) => found(SendMessage, None, None),
-        ("POST", ["message:stream"]) => found(SendStreamingMessage, None, None),
-        ("GET", ["tasks"]) => found(ListTasks, None, None),
-        ("GET", ["extendedAgentCard"]) => found(GetExtendedAgentCard, None, None),
-        ("GET", [".well-known", "agent-card.json"]) => found(GetAgentCard, None, None),
+        ("POST", ["message:send"]) => routed(SendMessage, None, None),
+        ("POST", ["message:stream"]) => routed(SendStreamingMessage, None, None),
+        ("GET", ["tasks"]) => routed(ListTasks, None, None),
+        ("GET", ["extendedAgentCard"]) => routed(GetExtendedAgentCard, None, None),
+        ("GET", [".well-known", "agent-card.json"]) => routed(GetAgentCard, None, None),
         (_, ["tasks", last]) => match (method, last.rsplit_once(':')) {
-            ("POST", Some((task, "cancel"))) => found(CancelTask, Some(task), None),
+            ("POST", Some((task, "cancel"))) => routed(CancelTask, Some(task), None),
             // the definition has GET, clients send POST, servers take both
-            ("GET" | "POST", Some((task, "subscribe"))) => found(SubscribeToTask, Some(task), None),
+            ("GET" | "POST", Some((task, "subscribe"))) => routed(SubscribeToTask, Some(task), None),
             ("GET", Some((_, "cancel"))) => None,
-            ("GET", _) => found(GetTask, Some(last), None),
+            ("GET", _) => routed(GetTask, Some(last), None),
             _ => None,
         },
         ("POST", ["tasks", task, "pushNotificationConfigs"]) => {
-            found(CreateTaskPushNotificationConfig, Some(task), None)
+            routed(CreateTaskPushNotificationConfig, Some(task), None)
         }
         ("GET", ["tasks", task, "pushNotificationConfigs"]) => {
-            found(ListTaskPushNotificationConfigs, Some(task), None)
+            routed(ListTaskPushNotificationConfigs, Some(task), None)
         }
         ("GET", ["tasks", task, "pushNotificationConfigs", config]) => {
-            found(GetTaskPushNotificationConfig, Some(task), Some(config))
+            routed(GetTaskPushNotificationConfig, Some(task), Some(config))
         }
         ("DELETE", ["tasks", task, "pushNotificationConfigs", config]) => {
-            found(DeleteTaskPushNotificationConfig, Some(task), Some(config))
+            routed(DeleteTaskPushNotificationConfig, Some(task), Some(config))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Task states, and the artifact pieces that events bring.
 
-use super::{Version, said::Row};
+use super::{Version, message::Row};
 use semgate_contexts::{
     Performative::{self, Accept, Agree, CounterPropose, Inform, Propose, Query, Refuse, Reject},
     PerformativeSet,

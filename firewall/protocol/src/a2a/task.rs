@@ -3,10 +3,10 @@
 use super::{
     State,
     frame::{Frame, Judged, note, pointer},
+    message::{self, Role, Row},
     part,
     reply::ANSWER,
     request,
-    said::{self, Role, Row},
 };
 use crate::{
     Admit, Message, MessageFault, OwnThread, Piece, PieceOf,
@@ -24,7 +24,7 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
     let (mut artifacts, mut history, mut metadata) = (None, None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
-            "kind" if frame.old() => said::kind(value, path, "task")?,
+            "kind" if frame.old() => message::kind(value, path, "task")?,
             "id" => task_id = Some(id(value, path, key)?),
             "contextId" if !frame.old() && value.as_str() == Some("") => {}
             "contextId" => context = Some(id(value, path, key)?),
@@ -62,7 +62,7 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
         let path = format!("{path}/history/{n}");
         // the agent that repeats a caller's words is judged for them as for its own
         let rows = |role| Some(if role == Role::User { request::ROW } else { ANSWER });
-        said::message(item, &path, "/result/task/history/metadata", rows, frame, out)?;
+        message::message(item, &path, "/result/task/history/metadata", rows, frame, out)?;
     }
     out.acknowledges = out.instances.len() == before && out.gap.is_none() && out.uninspectable.is_none();
     Ok(())
@@ -72,7 +72,7 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
 pub(super) fn status<'j>(
     json: &'j Json<'j>,
     path: &str,
-    place: &'static str,
+    location: &'static str,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
@@ -92,8 +92,8 @@ pub(super) fn status<'j>(
     out.performative = row.default;
     let Some(message) = message else { return Ok(()) };
     let rows = |role| (role == Role::Agent).then_some(row);
-    let said = said::message(message, &at(path, "message"), place, rows, frame, out)?;
-    out.performative = said.performative;
+    let head = message::message(message, &at(path, "message"), location, rows, frame, out)?;
+    out.performative = head.performative;
     Ok(())
 }
 
@@ -101,7 +101,7 @@ pub(super) fn status<'j>(
 pub(super) fn artifact<'j>(
     json: &'j Json<'j>,
     path: &str,
-    place: &'static str,
+    location: &'static str,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
 ) -> Read<&'j str> {
@@ -114,13 +114,13 @@ pub(super) fn artifact<'j>(
             "name" | "description" => words = Some(key),
             "parts" => parts = Some(array(value, path, key)?),
             "metadata" => metadata = Some(value),
-            "extensions" => said::extensions(value, path, frame)?,
+            "extensions" => message::extensions(value, path, frame)?,
             _ => return unknown(path, key),
         }
     }
     let artifact_id = required(artifact_id, path, "artifactId")?;
     let from = out.instances.len();
-    let performative = said::claim(metadata, path, place, Row::only(Inform), frame, out)?;
+    let performative = message::claim(metadata, path, location, Row::only(Inform), frame, out)?;
     match words {
         None => {}
         Some(_) if frame.reading.admit.text => frame.say(ARTIFACT, object, performative, path, out)?,

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{Asked, Call, Form, Instance, Message, MessageFault, Reading, RpcId, TextParts, Vocabulary};
+use crate::{
+    Asked, Call, Form, Instance, Message, MessageFault, Reading, Reply, RpcId, TextParts, Vocabulary,
+};
 use semgate_contexts::{
     Context, Performative, Prefix,
     json::{self, Json},
@@ -101,22 +103,22 @@ pub(super) fn says<T>(
     asked: &Asked,
     reading: &Reading<'_>,
     event_or_not: bool,
-    test: impl FnOnce(Result<Answer<'_>, MessageFault>) -> T,
+    test: impl FnOnce(Result<Reply<'_>, MessageFault>) -> T,
 ) -> T {
     strict(value, |json| {
         let read = if event_or_not { event(json, asked, reading) } else { reply(json, asked, reading) };
         match &read {
-            Ok(Answer::Said(message)) => fits(message),
-            Ok(Answer::Tasks(list)) => list.tasks.iter().for_each(fits),
+            Ok(Reply::Message(message)) => fits(message),
+            Ok(Reply::Tasks(list)) => list.tasks.iter().for_each(fits),
             _ => {}
         }
         test(read)
     })
 }
 
-pub(super) fn said(answer: Answer<'_>) -> Message<'_> {
+pub(super) fn said(answer: Reply<'_>) -> Message<'_> {
     match answer {
-        Answer::Said(message) => *message,
+        Reply::Message(message) => *message,
         other => panic!("{other:?}"),
     }
 }

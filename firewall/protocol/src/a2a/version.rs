@@ -33,7 +33,7 @@ impl Version {
     /// `malformed` for a second header or parameter, or if header and parameter differ;
     /// [`FaultKind::VersionUnsupported`] for a version that is not read.
     pub fn of(headers: &[&str], query: &[&str]) -> Result<Self, MessageFault> {
-        let said = match (headers, query) {
+        let named = match (headers, query) {
             ([], []) => return Ok(Self::V03),
             ([one], []) | ([], [one]) => one,
             ([header], [query]) if header == query => header,
@@ -45,7 +45,7 @@ impl Version {
             }
             _ => return Err(MessageFault::malformed("", "`A2A-Version` is there more than once")),
         };
-        Self::parse(said).ok_or_else(|| MessageFault {
+        Self::parse(named).ok_or_else(|| MessageFault {
             kind: FaultKind::VersionUnsupported,
             path: String::new(),
             what: "`A2A-Version` names a version that is not carried",

@@ -1,12 +1,12 @@
 //! Answers: results of both sides, and the data of errors.
 
 use super::{
-    Asked, ErrorData, KNOWN, Kind, Operation, Speaker, Spoken, Version,
+    Asked, ErrorData, KNOWN, Kind, Operation, Revision, Speaker,
     content::{self, Echo, or_empty, say},
     form, meta, request,
 };
 use crate::{
-    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    Binding, FaultKind, Message, MessageFault, Reading, Reply, RpcId,
     member::{Read, array, at, object, prefer_duplicate, required, string, unknown},
     model::Vocabulary,
 };
@@ -17,16 +17,6 @@ use semgate_contexts::{
 };
 
 const PATH: &str = "/result";
-
-/// A response.
-#[derive(Clone, Debug)]
-pub enum Answer<'j> {
-    /// A result, or a message that precedes it in a stream.
-    Said(Box<Spoken<'j>>),
-    /// An error of this number, and the part of its data that passes. Its text never passes; [`plain_error`] has the words of
-    /// the protocol.
-    Error(i32, Option<ErrorData>),
-}
 
 /// The words that JSON-RPC 2.0 and MCP have for an error number: an error's own text never passes.
 pub const fn plain_error(number: i32) -> Option<&'static str> {
@@ -54,7 +44,7 @@ pub fn answer<'j>(
     asked: &'j Asked,
     speaker: Speaker,
     reading: &Reading<'_>,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     read(json, asked, speaker, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
@@ -63,19 +53,19 @@ fn read<'j>(
     asked: &'j Asked,
     speaker: Speaker,
     reading: &Reading<'_>,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     let parts = parted(json, Some(asked))?;
     if Some(&parts.id) != asked.rpc_id.as_ref() {
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
     if let Some(number) = parts.error {
-        return Ok(Answer::Error(number, parts.data));
+        return Ok(Reply::ServerError(number, parts.data));
     }
     let result = required(parts.result, "", "result")?;
     let mut message = Message::new(Binding::Mcp, Inform);
     message.rpc_id = Some(parts.id);
     let inform = PerformativeSet::EMPTY.with(Inform);
-    let found = meta::read(
+    let head = meta::read(
         result.get(content::META),
         (meta::Of::Result, asked.version),
         "/result/_meta",
@@ -83,25 +73,15 @@ fn read<'j>(
         reading,
         &mut message,
     )?;
-    if found.subscription.is_some_and(|named| !asked.is_named(&named)) {
+    if head.subscription.is_some_and(|named| !asked.is_named(&named)) {
         return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
     }
     match speaker {
         Speaker::Server => by_server(asked, result, reading, &mut message)?,
         Speaker::Client => by_client(asked.operation, result, PATH, reading, &mut message)?,
     }
-    Ok(Answer::Said(Box::new(Spoken {
-        message,
-        operation: asked.operation,
-        kind: Kind::Response,
-        version: asked.version,
-        tool: asked.tool.as_deref(),
-        resource: None,
-        prompt: None,
-        cursor: None,
-        progress: None,
-        listens: None,
-    })))
+    message.rpc = Some((Kind::Response, asked.operation));
+    Ok(Reply::Message(Box::new(message)))
 }
 
 /// A response without its envelope: exactly one of a result and the number of an error.
@@ -129,9 +109,9 @@ pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Part
     }
     let id = RpcId::read(required(id, "", "id")?)
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
-    let said = error;
-    let error = said.map(|error| failed(error, result)).transpose()?;
-    let data = said.zip(error).and_then(|(said, number)| ErrorData::of(number, said, asked));
+    let object = error;
+    let error = object.map(|error| failed(error, result)).transpose()?;
+    let data = object.zip(error).and_then(|(object, number)| ErrorData::of(number, object, asked));
     if error.is_none() {
         required(result, "", "result")?;
     }
@@ -191,7 +171,7 @@ fn by_server<'j>(
             }
             content::prose(result, "instructions", PATH, reading, out);
             if let Some(server) = result.get("serverInfo") {
-                content::introduced(server, |found| found.other, &at(PATH, "serverInfo"), reading, out);
+                content::introduced(server, |prose| prose.other, &at(PATH, "serverInfo"), reading, out);
             }
         }
         Operation::ListResources | Operation::ListResourceTemplates | Operation::ListPrompts => {
@@ -210,7 +190,7 @@ fn by_server<'j>(
 /// [`FaultKind::VersionUnsupported`]: it is not carried, or has no sessions.
 fn settles(result: &Object<'_>) -> Read<()> {
     let named = result.get("protocolVersion").and_then(Json::as_str);
-    let carried = |name: &str| Version::parse(name).is_some_and(Version::has_sessions);
+    let carried = |name: &str| Revision::parse(name).is_some_and(Revision::has_sessions);
     if named.is_none_or(carried) {
         return Ok(());
     }
@@ -309,7 +289,7 @@ pub(super) fn by_client<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     if operation == Operation::CreateMessage {
-        content::said(result, path, Inform, reading, out)?;
+        content::one_message(result, path, Inform, reading, out)?;
     }
     if operation == Operation::ListRoots {
         content::no_metas(result.get("roots"), &at(path, "roots"), reading)?;

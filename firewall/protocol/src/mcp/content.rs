@@ -8,10 +8,10 @@ use super::{
 use crate::{
     Admit, Base, Instance, MessageFault, Pointer, Reading,
     fault::FaultKind,
+    joined_texts::Gathered,
     member::{Read, array, at, object, unknown},
     model::{Message, Vocabulary},
     removal::listed_fit,
-    together::Gathered,
 };
 use semgate_contexts::{
     Performative,
@@ -32,7 +32,7 @@ pub(super) fn or_empty<'j>(object: Option<&'j Object<'j>>) -> &'j Object<'j> {
 }
 
 /// The location of an instance.
-pub(super) fn place<'j>(path: &str) -> Pointer<'j> {
+pub(super) fn pointer<'j>(path: &str) -> Pointer<'j> {
     Pointer { base: Base::Built(path.into()), key: None }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn say<'j>(
         // arguments and structured content have no member of ours
         Vocabulary::Context => "",
     };
-    out.instances.push(Instance { of, name, naming, pointer: place(path), object, performative });
+    out.instances.push(Instance { of, name, naming, pointer: pointer(path), object, performative });
     Ok(())
 }
 
@@ -92,7 +92,7 @@ pub struct FailureBlocks<'j>(Echo<'j>);
 
 impl<'j> FailureBlocks<'j> {
     /// Blocks may repeat this structured content.
-    pub fn beside(structured: Option<&'j Json<'j>>) -> Self {
+    pub fn repeating(structured: Option<&'j Json<'j>>) -> Self {
         Self(Echo::of_failure(structured))
     }
 
@@ -269,7 +269,7 @@ fn embedded<'j>(
     match resource {
         // its origin is the server's word, and nobody asked for it
         Some(_) if !reading.admit.url => {
-            out.note_uninspectable(place(&path), Admit::File);
+            out.note_uninspectable(pointer(&path), Admit::File);
             Ok(())
         }
         Some(resource) => contents(resource, &path, performative, reading, out),
@@ -307,7 +307,7 @@ fn admit<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     if !admitted {
-        out.note_uninspectable(place(path), needs);
+        out.note_uninspectable(pointer(path), needs);
         return Ok(());
     }
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
@@ -331,7 +331,7 @@ pub(super) fn prose<'j>(
     out: &mut Message<'j>,
 ) {
     if !object.get(member).is_none_or(silent) && !reading.admit.text {
-        out.note_uninspectable(place(&at(path, member)), Admit::Text);
+        out.note_uninspectable(pointer(&at(path, member)), Admit::Text);
     }
 }
 
@@ -344,10 +344,10 @@ pub(super) fn introduced(
     reading: &Reading<'_>,
     out: &mut Message<'_>,
 ) {
-    let found = form::prose(implementation);
-    out.prose = out.prose.saturating_add(unmarked(found));
-    if found.all() > 0 && !reading.admit.text {
-        out.note_uninspectable(place(path), Admit::Text);
+    let prose_in = form::prose(implementation);
+    out.prose = out.prose.saturating_add(unmarked(prose_in));
+    if prose_in.all() > 0 && !reading.admit.text {
+        out.note_uninspectable(pointer(path), Admit::Text);
     }
 }
 
@@ -364,13 +364,13 @@ pub(super) fn messages<'j>(
         let path = format!("{}/{n}", at(path, "messages"));
         let message = object(item, &path)?;
         no_meta(message, &path, reading)?;
-        said(message, &path, performative, reading, out)?;
+        one_message(message, &path, performative, reading, out)?;
     }
     Ok(())
 }
 
 /// `content` of one message: a block or a list of them.
-pub(super) fn said<'j>(
+pub(super) fn one_message<'j>(
     object: &'j Object<'j>,
     path: &str,
     performative: Performative,

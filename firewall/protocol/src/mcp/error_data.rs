@@ -1,6 +1,6 @@
 //! The `data` of a server's error, in the closed forms that the protocol has.
 
-use super::{Asked, MAX_URI, Operation, Version};
+use super::{Asked, MAX_URI, Operation, Revision};
 use semgate_contexts::json::Json;
 
 /// The capabilities of a client that a server can ask for (2026-07-28 "Capabilities").
@@ -12,7 +12,7 @@ pub enum ErrorData {
     /// −32022: the supported versions, and the one that the caller asked for.
     Supported {
         /// The versions that are spoken, of those that are carried; at least one.
-        versions: Vec<Version>,
+        versions: Vec<Revision>,
         /// The version that the request named, if it is one word of at most 64 characters.
         requested: Option<String>,
     },
@@ -27,7 +27,7 @@ const MAX_VERSION: usize = 64;
 
 impl ErrorData {
     /// Versions that are spoken, for a request that named another in its head.
-    pub fn unsupported(versions: Vec<Version>, requested: Option<&str>) -> Self {
+    pub fn unsupported(versions: Vec<Revision>, requested: Option<&str>) -> Self {
         let word = |named: &&str| !named.is_empty() && super::form::word(named, MAX_VERSION).is_some();
         Self::Supported { versions, requested: requested.filter(word).map(str::to_owned) }
     }
@@ -39,8 +39,8 @@ impl ErrorData {
         match number {
             -32022 => {
                 let named = data.get("supported")?.as_array()?;
-                let spoken = |version: &Version| named.iter().any(|v| v.as_str() == Some(version.as_str()));
-                let versions: Vec<_> = Version::ALL.into_iter().filter(spoken).collect();
+                let spoken = |version: &Revision| named.iter().any(|v| v.as_str() == Some(version.as_str()));
+                let versions: Vec<_> = Revision::ALL.into_iter().filter(spoken).collect();
                 let requested = asked.map(|asked| asked.version.as_str());
                 (!versions.is_empty()).then(|| Self::unsupported(versions, requested))
             }

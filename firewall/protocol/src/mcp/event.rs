@@ -1,13 +1,13 @@
 //! One event of a stream: exactly one JSON-RPC message of the server.
 
 use super::{
-    Answer, Asked, KNOWN, Listens, Operation, Speaker, Spoken, Version, answer,
+    Asked, KNOWN, Listens, Operation, Revision, Speaker, answer,
     content::META,
     form,
     request::{envelope, spoken},
 };
 use crate::{
-    FaultKind, MessageFault, Reading, RpcId,
+    FaultKind, Message, MessageFault, Reading, Reply, RpcId,
     member::{Read, prefer_duplicate},
 };
 use semgate_contexts::json::Json;
@@ -21,29 +21,30 @@ use semgate_contexts::json::Json;
 /// answer to another request.
 pub fn event<'j>(
     json: &'j Json<'j>,
-    version: Version,
+    version: Revision,
     asked: Option<&'j Asked>,
     reading: &Reading<'_>,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     let has_method = json.as_object().is_some_and(|members| members.get("method").is_some());
     let asked = asked.filter(|asked| asked.rpc_id.is_some());
     if !has_method && let (Json::Object(_), Some(asked)) = (json, asked) {
         return answer(json, asked, Speaker::Server, reading);
     }
-    let said = read(json, version, asked, reading);
-    said.map(|said| Answer::Said(Box::new(said))).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+    let read = read(json, version, asked, reading);
+    read.map(|message| Reply::Message(Box::new(message)))
+        .map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
 fn read<'j>(
     json: &'j Json<'j>,
-    version: Version,
+    version: Revision,
     asked: Option<&'j Asked>,
     reading: &Reading<'_>,
-) -> Read<Spoken<'j>> {
-    let said = spoken(envelope(json)?, Speaker::Server, version, reading)?;
+) -> Read<Message<'j>> {
+    let (message, operation) = spoken(envelope(json)?, Speaker::Server, version, reading)?;
     let params = json.as_object().and_then(|members| members.get("params")).and_then(Json::as_object);
     let member = |name: &str| params.and_then(|params| params.get(name));
-    if said.operation == Operation::Progress {
+    if operation == Operation::Progress {
         let named = member("progressToken").and_then(RpcId::read);
         // on the stream of a session, progress belongs to any request that is open there
         if let Some(asked) = asked
@@ -62,17 +63,17 @@ fn read<'j>(
         return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
     }
     if !version.has_sessions() {
-        subscribed(&said, asked, subscription.as_ref())?;
+        subscribed(operation, asked, subscription.as_ref())?;
     }
-    Ok(said)
+    Ok(message)
 }
 
 /// 2026-07-28: changes come only on the stream of their subscriber, each with the id of the subscription.
-fn subscribed(said: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
+fn subscribed(operation: Operation, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
     let listening = asked.filter(|asked| asked.operation == Operation::Listen);
     let wanted =
         |pick: fn(&Listens) -> bool| listening.is_some_and(|asked| asked.listens.as_ref().is_none_or(pick));
-    let fits = match said.operation {
+    let fits = match operation {
         Operation::ToolListChanged => wanted(|listens| listens.tools),
         Operation::PromptListChanged => wanted(|listens| listens.prompts),
         Operation::ResourceListChanged => wanted(|listens| listens.resources),

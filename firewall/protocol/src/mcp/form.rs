@@ -73,23 +73,25 @@ impl Prose {
 
 /// Counts the characters in `clientInfo` or `serverInfo` that people or models could read.
 pub(super) fn prose(implementation: &Json<'_>) -> Prose {
-    let mut found = Prose::default();
+    let mut prose_found = Prose::default();
     for (key, value) in implementation.as_object().into_iter().flat_map(Object::iter) {
         match key {
             "name" if value.as_str().is_some_and(plain_name) => {}
             "version" if value.as_str().is_some_and(plain) => {}
-            "title" | "description" => found.marked = found.marked.saturating_add(characters(value)),
-            _ => found.other = found.other.saturating_add(characters(value)),
+            "title" | "description" => {
+                prose_found.marked = prose_found.marked.saturating_add(characters(value))
+            }
+            _ => prose_found.other = prose_found.other.saturating_add(characters(value)),
         }
     }
-    found
+    prose_found
 }
 
 /// The characters of free text of an instance of the protocol that its schema does not mark: names of client and server, and cursors.
 pub fn prose_beside(instance: &Object<'_>) -> u64 {
-    let said = ["clientInfo", "serverInfo"].into_iter().filter_map(|member| instance.get(member));
+    let infos = ["clientInfo", "serverInfo"].into_iter().filter_map(|member| instance.get(member));
     let cursors = ["cursor", "nextCursor"].into_iter().map(|member| cursor(instance.get(member)));
-    said.map(|said| prose(said).other).chain(cursors).sum()
+    infos.map(|infos| prose(infos).other).chain(cursors).sum()
 }
 
 /// The characters of a cursor that is no word: it could be prose.

@@ -1,6 +1,6 @@
 //! Headers of a request that repeat its body. They never override it and must agree with it.
 
-use super::{Operation, Version};
+use super::{Operation, Revision};
 use crate::{FaultKind, MessageFault};
 use std::borrow::Cow;
 
@@ -46,11 +46,13 @@ impl Head {
     ///
     /// # Errors
     /// [`FaultKind::HeaderMismatch`] or [`FaultKind::VersionUnsupported`].
-    pub(super) fn version(&self, method: &str, in_body: Option<&str>) -> Result<Version, MessageFault> {
+    pub(super) fn version(&self, method: &str, in_body: Option<&str>) -> Result<Revision, MessageFault> {
         if self.version.is_none() {
             match in_body {
                 Some(_) => return Err(mismatch("the `MCP-Protocol-Version` header is missing")),
-                None if method == Operation::Initialize.method() => return Ok(Version::NEWEST_WITH_SESSIONS),
+                None if method == Operation::Initialize.method() => {
+                    return Ok(Revision::NEWEST_WITH_SESSIONS);
+                }
                 None => {}
             }
         }
@@ -70,8 +72,8 @@ impl Head {
     ///
     /// # Errors
     /// [`FaultKind::VersionUnsupported`].
-    pub(super) fn settled(&self) -> Result<Version, MessageFault> {
-        self.version.as_deref().and_then(Version::parse).ok_or_else(|| MessageFault {
+    pub(super) fn settled(&self) -> Result<Revision, MessageFault> {
+        self.version.as_deref().and_then(Revision::parse).ok_or_else(|| MessageFault {
             kind: FaultKind::VersionUnsupported,
             path: String::new(),
             what: "the `MCP-Protocol-Version` header names no version that is carried",

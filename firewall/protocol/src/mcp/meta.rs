@@ -1,6 +1,6 @@
 //! `_meta`: a closed list of keys, one of which holds the context claim.
 
-use super::{CLAIM, Version, content, form};
+use super::{CLAIM, Revision, content, form};
 use crate::{
     Claim, MessageFault, Reading, RpcId,
     member::{Read, at, id, object, required, string, unknown},
@@ -19,7 +19,7 @@ pub(super) enum Of {
 
 /// The members found in a `_meta`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct MetaRead {
     pub progress: Option<RpcId>,
     pub subscription: Option<RpcId>,
     pub capabilities: bool,
@@ -39,28 +39,28 @@ pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
 /// Reads `_meta` if there is one. The claim chooses among the performatives in `allowed`.
 pub(super) fn read<'j>(
     json: Option<&'j Json<'j>>,
-    (of, version): (Of, Version),
+    (of, version): (Of, Revision),
     path: &'static str,
     allowed: PerformativeSet,
     reading: &Reading<'_>,
     out: &mut Message<'j>,
-) -> Read<Found> {
-    let mut found = Found::default();
-    let Some(json) = json else { return Ok(found) };
+) -> Read<MetaRead> {
+    let mut meta = MetaRead::default();
+    let Some(json) = json else { return Ok(meta) };
     let members = object(json, path)?;
     listed_fit(members, path, reading.meta)?;
     for (key, value) in members.iter() {
         match (key, of) {
             // the version before has these in `initialize`, or not at all
             _ if key.starts_with(OWN) && version.has_sessions() => return unknown(path, key),
-            (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
+            (CLAIM, _) => meta.performative = claim(value, path, allowed, out)?,
             ("traceparent" | "tracestate" | "baggage", _) => form::trace(value, path, key)?,
-            ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),
+            ("progressToken", Of::Request) => meta.progress = Some(form::token(value, path, key)?),
             // the version is settled before
             (VERSION, Of::Request) => drop(string(value, path, key)?),
             ("io.modelcontextprotocol/clientCapabilities", Of::Request) => {
                 form::capabilities(value, path)?;
-                found.capabilities = true;
+                meta.capabilities = true;
             }
             ("io.modelcontextprotocol/clientInfo", Of::Request) => {
                 form::implementation(value, path)?;
@@ -76,13 +76,13 @@ pub(super) fn read<'j>(
                 }
             }
             ("io.modelcontextprotocol/subscriptionId", Of::Notification | Of::Result) => {
-                found.subscription = Some(form::token(value, path, key)?);
+                meta.subscription = Some(form::token(value, path, key)?);
             }
             _ if reading.meta.lists(key) => {}
             _ => return unknown(path, key),
         }
     }
-    Ok(found)
+    Ok(meta)
 }
 
 /// F0-10: the table decides what a message is; the claim may choose only among what its row allows.
@@ -92,7 +92,7 @@ fn claim<'j>(
     allowed: PerformativeSet,
     out: &mut Message<'j>,
 ) -> Read<Option<Performative>> {
-    let place = path;
+    let location = path;
     let path = format!("{path}/{CLAIM}");
     let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, None);
     for (key, value) in object(json, &path)?.iter() {
@@ -114,6 +114,6 @@ fn claim<'j>(
         }
     }
     let urn = required(urn, &path, "context")?;
-    out.claims.push(Claim { urn, digest, lock, place });
+    out.claims.push(Claim { urn, digest, lock, location });
     Ok(performative)
 }

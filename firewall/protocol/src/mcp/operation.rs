@@ -4,7 +4,7 @@ use semgate_contexts::Performative::{self, Inform, Query, Request as Ask, Subscr
 
 /// The versions that are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Version {
+pub enum Revision {
     /// Sessions, as in 2025-11-25, which only adds to it: URL-mode elicitation, icons, tools in sampling.
     V2025_06_18,
     /// Sessions, `initialize`, requests of the server.
@@ -13,7 +13,7 @@ pub enum Version {
     V2026_07_28,
 }
 
-impl Version {
+impl Revision {
     /// Oldest first.
     pub const ALL: [Self; 3] = [Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
@@ -60,10 +60,10 @@ pub enum Kind {
     Response,
 }
 
-const OLD: &[Version] = &[Version::V2025_06_18, Version::V2025_11_25];
-const NEW: &[Version] = &[Version::V2026_07_28];
-const BOTH: &[Version] = &Version::ALL;
-const NONE: &[Version] = &[];
+const OLD: &[Revision] = &[Revision::V2025_06_18, Revision::V2025_11_25];
+const NEW: &[Revision] = &[Revision::V2026_07_28];
+const BOTH: &[Revision] = &Revision::ALL;
+const NONE: &[Revision] = &[];
 
 macro_rules! operations {
     ($( $(#[doc = $doc:literal])+ $variant:ident = $method:literal, $kind:ident, $act:expr, client $client:expr, server $server:expr; )+) => {
@@ -97,7 +97,7 @@ macro_rules! operations {
             }
 
             /// The versions in which this speaker may say it.
-            pub const fn versions(self, speaker: Speaker) -> &'static [Version] {
+            pub const fn versions(self, speaker: Speaker) -> &'static [Revision] {
                 match (self, speaker) {
                     $( (Self::$variant, Speaker::Client) => $client, (Self::$variant, Speaker::Server) => $server, )+
                 }
@@ -169,7 +169,7 @@ operations! {
 
 impl Operation {
     /// The row of a method, if this speaker may say it as such a message in this version.
-    pub fn find(method: &str, kind: Kind, speaker: Speaker, version: Version) -> Option<Self> {
+    pub fn find(method: &str, kind: Kind, speaker: Speaker, version: Revision) -> Option<Self> {
         Self::ALL.iter().copied().find(|row| {
             row.method() == method && row.kind() == kind && row.versions(speaker).contains(&version)
         })

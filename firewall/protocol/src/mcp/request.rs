@@ -1,7 +1,7 @@
 //! Requests and notifications of a client.
 
 use super::{
-    Head, KNOWN, Kind, Listens, Operation, Speaker, Spoken, Version, answer,
+    Asked, Head, KNOWN, Kind, Listens, Operation, Revision, Speaker, answer,
     content::{self, or_empty, say},
     form,
     head::{Needed, mismatch},
@@ -72,34 +72,32 @@ pub(super) fn envelope<'j>(json: &'j Json<'j>) -> Read<Envelope<'j>> {
 /// # Errors
 /// A batch, [`FaultKind::VersionUnsupported`], [`FaultKind::HeaderMismatch`], a method without a row
 /// ([`FaultKind::MethodUnsupported`]), or the first member that is missing, unknown, of the wrong form or there twice.
-pub fn request<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+pub fn request<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Message<'j>> {
     read(json, head, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
-fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Message<'j>> {
     let envelope = envelope(json)?;
     let version = head.version(envelope.method, meta::version_in(envelope.params))?;
-    let mut spoken = spoken(envelope, Speaker::Client, version, reading)?;
+    let (message, operation) = spoken(envelope, Speaker::Client, version, reading)?;
     let params = or_empty(json.as_object().and_then(|o| o.get("params")).and_then(Json::as_object));
-    let operation = spoken.operation;
     let name = operation.named_by().and_then(|member| params.get(member)).and_then(Json::as_str);
-    let strict = !version.has_sessions() && spoken.kind == Kind::Request;
+    let strict = !version.has_sessions() && message.rpc_id.is_some();
     let repeats = strict && operation == Operation::CallTool;
     if !repeats && !head.params.is_empty() {
         return Err(mismatch("an `Mcp-Param` header repeats an argument that is not there"));
     }
     head.agrees(operation, name, if strict { Needed::Yes } else { Needed::No })?;
-    spoken.message.mcp = spoken.asked();
-    Ok(spoken)
+    Ok(message)
 }
 
 /// Reads a request or notification of either side.
 pub(super) fn spoken<'j>(
     envelope: Envelope<'j>,
     speaker: Speaker,
-    version: Version,
+    version: Revision,
     reading: &Reading<'_>,
-) -> Read<Spoken<'j>> {
+) -> Read<(Message<'j>, Operation)> {
     const PATH: &str = "/params";
     let kind = if envelope.id.is_some() { Kind::Request } else { Kind::Notification };
     let operation = Operation::find(envelope.method, kind, speaker, version).ok_or_else(|| MessageFault {
@@ -119,7 +117,7 @@ pub(super) fn spoken<'j>(
         _ => PerformativeSet::EMPTY.with(default),
     };
     let of = if kind == Kind::Request { meta::Of::Request } else { meta::Of::Notification };
-    let found = meta::read(
+    let meta_read = meta::read(
         params.get(content::META),
         (of, version),
         "/params/_meta",
@@ -127,47 +125,51 @@ pub(super) fn spoken<'j>(
         reading,
         &mut message,
     )?;
-    if !version.has_sessions() && kind == Kind::Request && !found.capabilities {
+    if !version.has_sessions() && kind == Kind::Request && !meta_read.capabilities {
         return Err(MessageFault::malformed(
             "/params/_meta",
             "is without `io.modelcontextprotocol/clientCapabilities`",
         ));
     }
-    message.performative = found.performative.unwrap_or(default);
+    message.performative = meta_read.performative.unwrap_or(default);
     of_its_version(operation, version, params)?;
-    let tool = match operation {
+    match operation {
         Operation::CallTool => {
             let tool = call(params, reading, &mut message)?;
             message.tool_call = Some((tool, params));
-            Some(tool)
         }
         _ => {
-            parts((operation, speaker), params, reading, &mut message)?;
+            parts(operation, speaker, params, reading, &mut message)?;
             say(Vocabulary::Protocol, operation.concept(), params, default, PATH, reading, &mut message)?;
-            None
         }
-    };
-    let listens = (operation == Operation::Listen).then(|| listens(params));
+    }
+    message.rpc = Some((kind, operation));
+    message.mcp = asked(&message, operation, version, params, meta_read.progress);
+    Ok((message, operation))
+}
+
+/// The facts that the answer is read against; none for a message without an answer.
+fn asked(
+    message: &Message<'_>,
+    operation: Operation,
+    version: Revision,
+    params: &Object<'_>,
+    progress: Option<RpcId>,
+) -> Option<Asked> {
     let of = |wanted, member: &str| params.get(member).filter(|_| operation == wanted).and_then(Json::as_str);
-    let resource = of(Operation::ReadResource, "uri");
-    let prompt = of(Operation::GetPrompt, "name");
-    let cursor = of(Operation::ListTools, "cursor");
-    Ok(Spoken {
-        message,
-        operation,
-        kind,
-        version,
-        tool,
-        resource,
-        prompt,
-        cursor,
-        progress: found.progress,
-        listens,
+    Some(Asked {
+        progress,
+        tool: message.tool_call.map(|(tool, _)| tool.to_owned()),
+        resource: of(Operation::ReadResource, "uri").map(str::to_owned),
+        prompt: of(Operation::GetPrompt, "name").map(str::to_owned),
+        cursor: of(Operation::ListTools, "cursor").map(str::to_owned),
+        listens: (operation == Operation::Listen).then(|| listens(params)),
+        ..Asked::new(operation, version, Some(message.rpc_id.clone()?))
     })
 }
 
 /// Refuses `inputResponses` and `requestState` before 2026-07-28, which introduced them.
-fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -> Read<()> {
+fn of_its_version(operation: Operation, version: Revision, params: &Object<'_>) -> Read<()> {
     let newer = |member: &&&str| params.get(member).is_some();
     let rounds = ["inputResponses", "requestState"];
     match rounds.iter().find(newer).filter(|_| operation.takes_input() && version.has_sessions()) {
@@ -239,7 +241,8 @@ pub(super) fn state<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j str> {
 
 /// Reads the parts of params that are judged by themselves.
 fn parts<'j>(
-    (operation, speaker): (Operation, Speaker),
+    operation: Operation,
+    speaker: Speaker,
     params: &'j Object<'j>,
     reading: &Reading<'_>,
     out: &mut Message<'j>,
@@ -283,10 +286,10 @@ pub(super) fn asking<'j>(
     out: &mut Message<'j>,
 ) {
     if operation == Operation::Elicit && !reading.admit.text {
-        out.note_uninspectable(content::place(&at(path, "message")), Admit::Text);
+        out.note_uninspectable(content::pointer(&at(path, "message")), Admit::Text);
     }
     if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
-        out.note_uninspectable(content::place(&at(path, "url")), Admit::File);
+        out.note_uninspectable(content::pointer(&at(path, "url")), Admit::File);
     }
     if operation == Operation::CreateMessage {
         content::prose(params, "systemPrompt", path, reading, out);

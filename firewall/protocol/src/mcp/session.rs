@@ -3,7 +3,7 @@
 //! Messages".
 
 use super::{
-    Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb,
+    Asked, Head, KNOWN, Operation, Speaker, Verb,
     answer::{by_client, parted},
     content::{META, or_empty, say},
     head::mismatch,
@@ -44,7 +44,7 @@ fn not_carried(what: &'static str) -> MessageFault {
 /// # Errors
 /// [`FaultKind::VersionUnsupported`] without a version that has sessions. [`FaultKind::MethodUnsupported`] for 2026-07-28,
 /// which has none, and for a request without a session, whose stream would belong to nobody.
-pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Message<'j>> {
     let version = head.settled()?;
     if !version.has_sessions() {
         return Err(not_carried("this version has no sessions: `subscriptions/listen` is posted"));
@@ -62,30 +62,9 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
         let params = object(json, "")?;
         let concept = Operation::Listen.concept();
         say(Vocabulary::Protocol, concept, params, Subscribe, "", reading, &mut message)?;
-        message.mcp = Some(Asked {
-            operation: Operation::Listen,
-            version,
-            rpc_id: None,
-            progress: None,
-            tool: None,
-            resource: None,
-            prompt: None,
-            cursor: None,
-            listens: None,
-        });
+        message.mcp = Some(Asked::new(Operation::Listen, version, None));
     }
-    Ok(Spoken {
-        message,
-        operation: Operation::Listen,
-        kind: Kind::Notification,
-        version,
-        tool: None,
-        resource: None,
-        prompt: None,
-        cursor: None,
-        progress: None,
-        listens: None,
-    })
+    Ok(message)
 }
 
 /// The id of a response: of a message without a method and with a result or an error. None for everything else.

@@ -41,7 +41,7 @@ static RESULT: Shape = closed(&[
 ]);
 
 /// One message: of JSON-RPC, or its parameters or result alone.
-pub(super) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
+pub(crate) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
     if walk.reading.admit.data {
         return;
     }

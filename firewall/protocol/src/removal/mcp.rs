@@ -9,7 +9,7 @@ use super::{
         Shape, Unknown,
     },
 };
-use crate::mcp::{Operation, Version};
+use crate::mcp::{Operation, Revision};
 use semgate_contexts::json::{Json, Object};
 
 pub(super) const META: &str = "_meta";
@@ -239,7 +239,7 @@ pub(super) fn answered(operation: Operation) -> &'static Shape {
 }
 
 /// One JSON-RPC message.
-pub(super) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
+pub(crate) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
     let Json::Object(envelope) = json else { return };
     let is_request = envelope.get("id").is_some();
     for (key, value) in envelope.iter() {
@@ -262,12 +262,12 @@ impl<'j> Walk<'_, 'j> {
         };
         let Some(asked) = asked else { return };
         let kind = result.get("resultType");
-        if let Some(value) = kind.filter(|kind| asked.version != Version::V2026_07_28 || kind.is_null()) {
+        if let Some(value) = kind.filter(|kind| asked.version != Revision::V2026_07_28 || kind.is_null()) {
             // earlier versions do not have it
             self.removal.add(path, "resultType", value);
         }
         let needs = kind.and_then(Json::as_str) == Some("input_required");
-        let input = needs && asked.version == Version::V2026_07_28;
+        let input = needs && asked.version == Revision::V2026_07_28;
         self.object(path, result, if input { &INPUT } else { answered(asked.operation) });
     }
 

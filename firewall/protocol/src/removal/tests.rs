@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    TextParts,
-    mcp::{Operation, Version},
+    Binding, TextParts,
+    mcp::{Operation, Revision},
 };
 use proptest::prelude::*;
 use semgate_contexts::json;
@@ -24,7 +24,7 @@ fn keys(entries: &[&str]) -> MetaKeys {
 fn pointers(value: &Value, binding: Binding, author: Author<'_>, meta: &MetaKeys) -> Vec<String> {
     let bytes = value.to_string();
     let json = json::read(bytes.as_bytes(), &json::Limits::default()).unwrap();
-    Removal::of(&json, binding, author, &Reading { meta, ..READING }).into_pointers()
+    Removal::of(&json, binding.protocol(), author, &Reading { meta, ..READING }).into_pointers()
 }
 
 /// What is removed of a request of a client.
@@ -34,7 +34,7 @@ fn of_client(params: Value) -> Vec<String> {
 }
 
 /// What is removed of a result of a server.
-fn of_server(operation: Operation, version: Version, result: Value) -> Vec<String> {
+fn of_server(operation: Operation, version: Revision, result: Value) -> Vec<String> {
     let asked = Asked {
         operation,
         version,
@@ -52,7 +52,7 @@ fn of_server(operation: Operation, version: Version, result: Value) -> Vec<Strin
 }
 
 const NOTHING: [&str; 0] = [];
-const OLD: Version = Version::V2025_11_25;
+const OLD: Revision = Revision::V2025_11_25;
 
 #[test]
 fn foreign_keys_of_meta_are_removed_and_known_ones_stay() {
@@ -240,7 +240,7 @@ fn metadata_of_a2a_is_removed_but_for_claims_and_traces() {
     let admits = Reading { admit: TextParts { data: true, ..TextParts::default() }, ..READING };
     let bytes = request.to_string();
     let json = json::read(bytes.as_bytes(), &json::Limits::default()).unwrap();
-    assert!(Removal::of(&json, Binding::A2a, Author::Client, &admits).is_empty());
+    assert!(Removal::of(&json, Binding::A2a.protocol(), Author::Client, &admits).is_empty());
     let task = json!({"id": "t", "metadata": {"a": 1}, "status": {"message": message}, "artifacts": [{"metadata": {"b": 1}, "parts": []}]});
     let server = Author::Server { asked: None, pinned: &|_| false };
     for answer in

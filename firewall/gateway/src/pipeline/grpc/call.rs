@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Delivered, Direction, Facts, Written};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::Operation;
-use semgate_protocol::{Call, Form};
 
 use crate::config::Limits;
 use crate::pipeline::answer::{Answer, AnswerBody};
@@ -91,8 +91,8 @@ impl Exchange<'_> {
         let card = match operation {
             Operation::GetExtendedAgentCard => {
                 // the gateway's own messages are JSON
-                let json = if written == Written::Anew { permit.body() } else { &judged };
-                worker.card.extended(json, Form::Grpc(operation), None)?
+                let json = if written == Written::ByGateway { permit.body() } else { &judged };
+                worker.card.extended(json, Call::grpc(operation).form, None)?
             }
             _ => None,
         };
@@ -104,7 +104,7 @@ impl Exchange<'_> {
         if let Some(card) = card {
             return encode(operation, &without_old(&card), &json);
         }
-        if written == Written::Anew { encode(operation, &bytes, &json) } else { Ok(bytes) }
+        if written == Written::ByGateway { encode(operation, &bytes, &json) } else { Ok(bytes) }
     }
 }
 

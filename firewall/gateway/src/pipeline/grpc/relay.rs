@@ -122,7 +122,7 @@ impl Relay {
         let written = permit.written();
         let bytes = self.course.pass(permit)?;
         // the gateway's own messages are JSON
-        let bytes = if written == Written::Anew {
+        let bytes = if written == Written::ByGateway {
             encode(self.operation, &bytes, &json).map_err(|ended| ended.refusal)?
         } else {
             bytes

@@ -125,7 +125,7 @@ fn who_names_no_version_is_answered_as_2025_and_what_is_not_posted_as_http_has_i
 #[test]
 fn an_unsupported_version_is_told_with_those_that_are_spoken() {
     assert_eq!(number(Code::VersionUnsupported), Some(-32022));
-    let named = ErrorData::unsupported(vec![Version::V2026_07_28], Some("2027-01-01"));
+    let named = ErrorData::unsupported(vec![Revision::V2026_07_28], Some("2027-01-01"));
     let refusal = Refusal::new(Code::VersionUnsupported, "x").with_server_data(Some(named));
     let data = data(&refusal, json!({"code": "version_unsupported"}));
     assert_eq!((&data["supported"], &data["requested"]), (&json!(["2026-07-28"]), &json!("2027-01-01")));

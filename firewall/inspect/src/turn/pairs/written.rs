@@ -10,10 +10,10 @@ pub(super) fn object(object: &Object<'_>, out: &mut String) {
     let mut members: Vec<(&str, &Json<'_>)> = object.iter().collect();
     members.sort_unstable_by_key(|(name, _)| *name);
     out.push('{');
-    for (name, said) in members {
+    for (name, member) in members {
         *out += &Value::from(name).to_string();
         out.push(':');
-        value(said, out);
+        value(member, out);
         out.push(',');
     }
     out.push('}');

@@ -15,11 +15,11 @@ const WIRE_TYPE: &str = "is not of the wire type of its field";
 /// Prints one message. `depth` counts the messages around it.
 pub(super) fn message(shape: &Shape, bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
     let depth = out.deeper(depth)?;
-    let found = fields(shape, bytes, out)?;
+    let values = fields(shape, bytes, out)?;
     out.put("{")?;
     let mut first = true;
     for (index, field) in shape.fields.iter().enumerate() {
-        let mut here = found.iter().filter(|(at, _)| *at == index).map(|(_, raw)| *raw).peekable();
+        let mut here = values.iter().filter(|(at, _)| *at == index).map(|(_, raw)| *raw).peekable();
         let Some(raw) = here.peek().copied() else { continue };
         let printed = match (field.count, field.kind) {
             (Count::Plain, kind) if is_default(kind, raw) => continue,
@@ -50,7 +50,7 @@ fn name(field: &Field, first: &mut bool, out: &mut Printer<'_>) -> Read<()> {
 /// Every field of the message with its index in the shape, in the order of the wire. Refuses an unknown field and one that is
 /// there too often.
 fn fields<'b>(shape: &Shape, bytes: &'b [u8], out: &mut Printer<'_>) -> Read<Vec<(usize, Raw<'b>)>> {
-    let (mut found, mut seen, mut either) = (Vec::new(), 0_u64, false);
+    let (mut values, mut seen, mut either) = (Vec::new(), 0_u64, false);
     let mut wire = Wire(bytes);
     while let Some((number, raw)) = wire.field().map_err(|what| MessageFault::malformed("", what))? {
         out.count()?;
@@ -66,9 +66,9 @@ fn fields<'b>(shape: &Shape, bytes: &'b [u8], out: &mut Printer<'_>) -> Read<Vec
             }
             Count::OneOf | Count::Plain | Count::Present => {}
         }
-        found.push((index, raw));
+        values.push((index, raw));
     }
-    Ok(found)
+    Ok(values)
 }
 
 fn list<'b>(
@@ -125,30 +125,30 @@ pub(super) fn singles<'b, const N: usize>(
     bytes: &'b [u8],
     out: &mut Printer<'_>,
 ) -> Read<[Option<Raw<'b>>; N]> {
-    let mut found = [None; N];
+    let mut values = [None; N];
     let mut wire = Wire(bytes);
     while let Some((number, raw)) = wire.field().map_err(|what| MessageFault::malformed("", what))? {
         out.count()?;
-        let slot = usize::try_from(number).ok().and_then(|n| found.get_mut(n.wrapping_sub(1)));
+        let slot = usize::try_from(number).ok().and_then(|n| values.get_mut(n.wrapping_sub(1)));
         if slot.ok_or_else(unknown)?.replace(raw).is_some() {
             return Err(twice());
         }
     }
-    Ok(found)
+    Ok(values)
 }
 
 /// The values of field 1 of a message that has no other.
 pub(super) fn repeated<'b>(bytes: &'b [u8], out: &mut Printer<'_>) -> Read<Vec<Raw<'b>>> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     let mut wire = Wire(bytes);
     while let Some((number, raw)) = wire.field().map_err(|what| MessageFault::malformed("", what))? {
         out.count()?;
         if number != 1 {
             return Err(unknown());
         }
-        found.push(raw);
+        values.push(raw);
     }
-    Ok(found)
+    Ok(values)
 }
 
 pub(super) fn utf8(bytes: &[u8]) -> Read<&str> {

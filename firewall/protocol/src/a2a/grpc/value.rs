@@ -23,8 +23,8 @@ const DAYS_IN_400_YEARS: i64 = 146_097;
 /// `google.protobuf.Value`. One that holds nothing is refused: some readers take it for null, others fail.
 pub(super) fn value(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
     let depth = out.deeper(depth)?;
-    let found: [_; 6] = singles(bytes, out)?;
-    let mut set = found.into_iter().enumerate().filter_map(|(n, raw)| raw.map(|raw| (n + 1, raw)));
+    let parsed: [_; 6] = singles(bytes, out)?;
+    let mut set = parsed.into_iter().enumerate().filter_map(|(n, raw)| raw.map(|raw| (n + 1, raw)));
     let (Some((number, raw)), None) = (set.next(), set.next()) else {
         return Err(MessageFault::malformed("", "is not exactly one value"));
     };
@@ -160,13 +160,13 @@ pub(super) fn seconds_of(text: &str) -> Option<(i64, u32)> {
 
 fn numbers(text: &str, by: char, widths: [usize; 3]) -> Option<[i64; 3]> {
     let mut parts = text.split(by);
-    let mut found = [0; 3];
-    for (slot, width) in found.iter_mut().zip(widths) {
+    let mut parsed = [0; 3];
+    for (slot, width) in parsed.iter_mut().zip(widths) {
         let part =
             parts.next().filter(|part| part.len() == width && part.bytes().all(|b| b.is_ascii_digit()))?;
         *slot = part.parse().ok()?;
     }
-    parts.next().is_none().then_some(found)
+    parts.next().is_none().then_some(parsed)
 }
 
 /// The day of a date, counted from 1970-01-01: [`civil`] the other way.

@@ -49,7 +49,7 @@ pub struct PushTargets<'j> {
 
 impl<'j> PushTargets<'j> {
     /// The configurations that a request sets: the configuration itself, or the one beside a message. One at most.
-    pub fn asked(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
+    pub fn in_request(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
         let params = if rpc(form) { member(json, "params") } else { Some(json) };
         let config = match operation {
             Operation::CreateTaskPushNotificationConfig => params.and_then(|params| one(params, version)),
@@ -64,7 +64,7 @@ impl<'j> PushTargets<'j> {
     }
 
     /// The configurations in an answer.
-    pub fn told(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
+    pub fn in_answer(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
         let result = if rpc(form) { member(json, "result") } else { Some(json) };
         let configs = match operation {
             Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
@@ -88,7 +88,7 @@ impl<'j> PushTargets<'j> {
     }
 
     /// Rewrites the bytes with other targets, in the same order. A configuration without one is left out of its list.
-    pub fn anew(&self, targets: &[Option<PushTarget>]) -> Vec<u8> {
+    pub fn rewritten(&self, targets: &[Option<PushTarget>]) -> Vec<u8> {
         let mut out = String::new();
         self.write(self.root, targets, &mut out);
         out.into_bytes()
@@ -100,8 +100,8 @@ impl<'j> PushTargets<'j> {
         object: &Object<'j>,
         targets: &'t [Option<PushTarget>],
     ) -> Option<Option<&'t PushTarget>> {
-        let place = self.configs.iter().position(|config| std::ptr::eq(*config, object))?;
-        Some(targets.get(place).and_then(Option::as_ref))
+        let position = self.configs.iter().position(|config| std::ptr::eq(*config, object))?;
+        Some(targets.get(position).and_then(Option::as_ref))
     }
 
     fn withheld(&self, item: &Json<'j>, targets: &[Option<PushTarget>]) -> bool {
@@ -184,70 +184,4 @@ fn config(object: &Object<'_>, target: &PushTarget, out: &mut String) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use semgate_contexts::json::{Limits, read};
-
-    const CREATE: Operation = Operation::CreateTaskPushNotificationConfig;
-    const LIST: Operation = Operation::ListTaskPushNotificationConfigs;
-
-    fn to(url: &str) -> PushTarget {
-        PushTarget { url: url.to_owned(), token: None, authentication: None }
-    }
-
-    #[test]
-    fn only_where_it_sends_and_what_is_shown_there_changes_and_it_can_be_changed_back() {
-        let text = r#"{"jsonrpc":"2.0","id":1,"params":{"taskId":"t","url":"https://a.test/","id":"c","token":"s","authentication":{"scheme":"Bearer","credentials":"x"}}}"#;
-        let json = read(text.as_bytes(), &Limits::default()).unwrap();
-        let found = PushTargets::asked(&json, Form::JsonRpc, CREATE, Version::V10);
-        let targets = found.targets();
-        let target = targets[0].as_ref().unwrap();
-        assert_eq!((target.url.as_str(), target.token.as_deref()), ("https://a.test/", Some("s")));
-        assert!(!format!("{target:?}").contains("a.test"));
-        let anew = String::from_utf8(found.anew(&[Some(to("http://lane/1"))])).unwrap();
-        let said = r#"{"jsonrpc":"2.0","id":1,"params":{"url":"http://lane/1","taskId":"t","id":"c"}}"#;
-        assert_eq!(anew, said);
-        let json = read(anew.as_bytes(), &Limits::default()).unwrap();
-        let back = PushTargets::asked(&json, Form::JsonRpc, CREATE, Version::V10).anew(&targets);
-        assert_eq!(
-            String::from_utf8(back).unwrap(),
-            r#"{"jsonrpc":"2.0","id":1,"params":{"url":"https://a.test/","taskId":"t","id":"c","token":"s","authentication":{"scheme":"Bearer","credentials":"x"}}}"#
-        );
-    }
-
-    #[test]
-    fn the_one_beside_a_message_is_found_and_numbers_keep_their_digits() {
-        for (version, name) in [(Version::V10, "taskPushNotificationConfig"), (Version::V03, NESTED)] {
-            let text = format!(
-                r#"{{"message":{{"url":"stays","n":1.20e2}},"configuration":{{"{name}":{{"url":"https://a.test/"}}}}}}"#
-            );
-            let json = read(text.as_bytes(), &Limits::default()).unwrap();
-            let send = Operation::SendMessage;
-            let found = PushTargets::asked(&json, Form::Rest(send), send, version);
-            let anew = String::from_utf8(found.anew(&[Some(to("http://lane/1"))])).unwrap();
-            assert_eq!(anew, text.replace("https://a.test/", "http://lane/1"));
-        }
-    }
-
-    #[test]
-    fn a_list_is_told_without_those_that_have_no_target() {
-        let cases = [
-            (
-                Version::V10,
-                r#"{"configs":[{"id":"a","url":"1"},{"id":"b","url":"2"}],"nextPageToken":""}"#,
-                r#"{"configs":[{"url":"x","id":"b"}],"nextPageToken":""}"#,
-            ),
-            (
-                Version::V03,
-                r#"[{"taskId":"t","pushNotificationConfig":{"url":"1"}},{"taskId":"t","pushNotificationConfig":{"url":"2"}}]"#,
-                r#"[{"taskId":"t","pushNotificationConfig":{"url":"x"}}]"#,
-            ),
-        ];
-        for (version, text, left) in cases {
-            let json = read(text.as_bytes(), &Limits::default()).unwrap();
-            let found = PushTargets::told(&json, Form::Rest(LIST), LIST, version);
-            assert_eq!(found.targets().len(), 2);
-            assert_eq!(String::from_utf8(found.anew(&[None, Some(to("x"))])).unwrap(), left);
-        }
-    }
-}
+mod tests;

@@ -70,6 +70,6 @@ fn an_artifact_carries_a_claim_of_its_own() {
     let task =
         json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [artifact]}});
     says(&answer(task), &asked(SendMessage, Version::V10), &STRICT, false, |read| {
-        assert_eq!(said(read.unwrap()).claims[0].place, "/result/task/artifacts/metadata");
+        assert_eq!(said(read.unwrap()).claims[0].location, "/result/task/artifacts/metadata");
     });
 }

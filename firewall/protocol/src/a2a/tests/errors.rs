@@ -5,7 +5,7 @@ use Operation::GetTask;
 
 fn known(value: &Value, asked: &Asked) -> Option<ProtocolError> {
     says(value, asked, &STRICT, false, |read| match read.unwrap() {
-        Answer::Error(error) => error.known,
+        Reply::Error(error) => error.known,
         other => panic!("{other:?}"),
     })
 }

@@ -13,9 +13,9 @@ fn list() -> Value {
     json!({"tasks": [task("t-1", "a"), task("t-2", "b"), task("t-3", "c")], "nextPageToken": "bmV4dA==", "pageSize": 50, "totalSize": 900})
 }
 
-fn tasks(answer: Answer<'_>) -> TaskList<'_> {
+fn tasks(answer: Reply<'_>) -> TaskList<'_> {
     match answer {
-        Answer::Tasks(list) => *list,
+        Reply::Tasks(list) => *list,
         other => panic!("{other:?}"),
     }
 }

@@ -63,11 +63,11 @@ const ROWS: [Row; 9] = [
     (GetExtendedAgentCard, Query, &[], &[], &[]),
 ];
 
-fn judge(row: &Row, message: &Message<'_>, place: &str) {
+fn judge(row: &Row, message: &Message<'_>, location: &str) {
     let (operation, says, tasks, contexts, pushes) = row;
     assert_eq!((message.operation, message.performative), (Some(*operation), *says));
     assert_eq!(told(message), [(operation.as_str(), *says, Vocabulary::Protocol)], "{operation}");
-    assert_eq!(message.instances[0].pointer.to_string(), place);
+    assert_eq!(message.instances[0].pointer.to_string(), location);
     assert_eq!(message.threads.tasks, *tasks, "{operation}");
     assert_eq!(message.threads.contexts, *contexts, "{operation}");
     assert_eq!(message.threads.pushes, *pushes, "{operation}");
@@ -114,7 +114,7 @@ fn both_methods_that_send_are_the_messages_concepts_and_point_at_its_threads() {
                 let tasks: std::collections::BTreeSet<_> = message.threads.tasks.iter().copied().collect();
                 assert_eq!(tasks, ["t-1", "t-2", "t-3"].into());
                 assert_eq!(message.threads.contexts, ["c-1"]);
-                assert_eq!(message.claims[0].place, place);
+                assert_eq!(message.claims[0].location, place);
             });
         }
     }

@@ -190,7 +190,7 @@ fn texts_of_one_list_of_parts_are_told_together_and_no_others() {
     let message = |parts: &Value| json!({"messageId": "m", "role": "ROLE_USER", "parts": parts});
     asks(&rpc("SendMessage", json!({ "message": message(&parts) })), &call(Version::V10), &OPEN, |read| {
         let message = read.unwrap();
-        assert_eq!(message.together, [crate::Together { texts: vec!["a", "b"], last: 3 }]);
+        assert_eq!(message.joined_texts, [crate::JoinedTexts { texts: vec!["a", "b"], last: 3 }]);
         assert_eq!(message.instances[3].pointer.to_string(), "/params/message/parts/3");
     });
     for parts in [
@@ -203,12 +203,12 @@ fn texts_of_one_list_of_parts_are_told_together_and_no_others() {
             &call(Version::V10),
             &OPEN,
             |read| {
-                assert!(read.unwrap().together.is_empty(), "{parts}");
+                assert!(read.unwrap().joined_texts.is_empty(), "{parts}");
             },
         );
     }
     let old = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}, {"kind": "text", "text": "b"}]});
     asks(&rpc("message/send", json!({ "message": old })), &call(Version::V03), &OPEN, |read| {
-        assert_eq!(read.unwrap().together, [crate::Together { texts: vec!["a", "b"], last: 1 }]);
+        assert_eq!(read.unwrap().joined_texts, [crate::JoinedTexts { texts: vec!["a", "b"], last: 1 }]);
     });
 }

@@ -50,12 +50,12 @@ fn everything_that_the_python_sdks_ask_and_answer_is_read() {
             let stream = row["stream"].as_bool().unwrap();
             says(answer, &asked, &READING, stream, |read| {
                 match read.unwrap_or_else(|fault| panic!("{fault}: {row}")) {
-                    Answer::Said(message) => {
+                    Reply::Message(message) => {
                         assert!(message.uninspectable.is_none() && message.gap.is_none(), "{row}");
                         assert!(message.acknowledges || !message.instances.is_empty(), "{row}");
                     }
-                    Answer::Tasks(list) => assert_eq!(list.tasks.len(), 1),
-                    Answer::Error(error) => {
+                    Reply::Tasks(list) => assert_eq!(list.tasks.len(), 1),
+                    Reply::Error(error) => {
                         let known = error.known.unwrap();
                         if row["status"] != 200 {
                             let status = u16::try_from(row["status"].as_u64().unwrap()).unwrap();
@@ -64,6 +64,7 @@ fn everything_that_the_python_sdks_ask_and_answer_is_read() {
                             });
                         }
                     }
+                    other => panic!("{other:?}: {row}"),
                 }
             });
         }

@@ -92,7 +92,7 @@ fn every_reader(json: &Json<'_>) {
                 let _ = request(json, &Call::a2a(version, Form::Rest(operation)), reading);
                 for form in [Form::JsonRpc, Form::Grpc(operation)] {
                     let asked = Asked { form, ..asked(operation, version) };
-                    if let Ok(Answer::Tasks(list)) = reply(json, &asked, reading) {
+                    if let Ok(Reply::Tasks(list)) = reply(json, &asked, reading) {
                         let paging = Paging { next: list.next(), page_size: 50, total: 3 };
                         let bytes = list.keeping(&[0, 1, 2], paging);
                         assert!(json::read(&bytes, &json::Limits::default()).is_ok());
@@ -123,7 +123,7 @@ proptest! {
             for version in [Version::V03, Version::V10] {
                 for reading in [&STRICT, &OPEN] {
                     // what is accepted with data behind data was never a concept
-                    if let Ok(Answer::Said(message)) = event(json, &asked(Operation::SubscribeToTask, version), reading)
+                    if let Ok(Reply::Message(message)) = event(json, &asked(Operation::SubscribeToTask, version), reading)
                         && message.chunk.is_some_and(|chunk| chunk.append)
                     {
                         let data = message.instances.iter().filter(|i| i.name != "text" && i.name != "file" && i.name != "metadata" && i.name != "artifact");

@@ -239,7 +239,7 @@ fn what_a_task_repeats_or_refers_to_is_not_its_own_thread() {
         "status": {"state": "TASK_STATE_WORKING", "message": said("m-2", "t-7")},
         "artifacts": [{"artifactId": "a-1", "parts": [{"data": {"concept": "b"}}]}]});
     says(&answer(task), &asked(Operation::GetTask, Version::V10), &STRICT, false, |read| {
-        let Answer::Said(message) = read.unwrap() else { panic!("no message") };
+        let Reply::Message(message) = read.unwrap() else { panic!("no message") };
         assert_eq!(message.threads.own, crate::OwnThread { task: Some("t-1"), context: Some("c-1") });
         let pieces: Vec<_> =
             message.pieces.iter().map(|piece| (piece.of, piece.id, piece.instances.clone())).collect();

@@ -29,7 +29,7 @@ fn attack_an_older_request_carries_rounds_that_its_version_does_not_have() {
 #[test]
 fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
     let admits = Reading { admit: TextParts { text: true, ..STRICT.admit }, ..STRICT };
-    let called = asked(Operation::CallTool, Version::V2025_11_25);
+    let called = asked(Operation::CallTool, Revision::V2025_11_25);
     let read = |block: Value| {
         with(&answered(json!({"content": [block]})), |json| {
             answer(json, &called, Speaker::Server, &admits).map(drop)
@@ -48,20 +48,20 @@ fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
 
 #[test]
 fn attack_an_embedded_resource_carries_a_url_where_only_text_is_admitted() {
-    let called = asked(Operation::CallTool, Version::V2025_11_25);
+    let called = asked(Operation::CallTool, Revision::V2025_11_25);
     let embedded = json!({"type": "resource", "resource": {"uri": "https://evil.test/", "text": "hi"}});
     for (url, place) in [(false, Some("/result/content/0/resource".to_owned())), (true, None)] {
         let admits = Reading { admit: TextParts { text: true, url, ..STRICT.admit }, ..STRICT };
         with(&answered(json!({"content": [embedded]})), |json| {
             let said = said(answer(json, &called, Speaker::Server, &admits));
-            assert_eq!(said.message.uninspectable.map(|at| at.to_string()), place);
+            assert_eq!(said.uninspectable.map(|at| at.to_string()), place);
         });
     }
 }
 
 #[test]
 fn attack_a_server_answers_with_another_resource_than_was_asked_for() {
-    let asked = asked(Operation::ReadResource, Version::V2025_11_25);
+    let asked = asked(Operation::ReadResource, Revision::V2025_11_25);
     let read = |uri: &str| {
         let contents = json!({"contents": [{"uri": "file:///a", "text": "x"}, {"uri": uri, "text": "y"}]});
         with(&answered(contents), |json| answer(json, &asked, Speaker::Server, &OPEN).map(drop))

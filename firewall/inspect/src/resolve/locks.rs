@@ -1,0 +1,78 @@
+//! Locks: required by a route, or proved by a message.
+
+use crate::{
+    Code, Direction, Refusal, generation::Named, inspection::Inspection, negotiated_terms::InSession,
+};
+use semgate_negotiation::LockQuestion;
+use semgate_protocol::{Instance, Message, Vocabulary};
+
+/// Concepts of a handshake, which need no lock.
+const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+
+/// Returns true for a handshake step. Steps are signed or sealed, so only their addressee can read them
+/// (F0-47).
+pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
+    instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name)
+}
+
+/// Returns true if a message consists of handshake steps only.
+pub(super) fn is_handshake(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
+    named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
+}
+
+/// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
+pub(super) fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
+    let handshake = is_handshake(case, message, named);
+    let held = message.claims.iter().any(|claim| claim.lock.is_some());
+    let waived = handshake || held || case.protocol().waives_lock(message);
+    if !case.route.options.require_lock || case.direction == Direction::Reply || waived {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
+        match case.route.options.group {
+            Some(_) => "a lock is held with one agent: send this to the member's own address, with its lock",
+            None => {
+                "negotiate a lock with the agent that this address leads to, and name it beside the context"
+            }
+        },
+    ))
+}
+
+/// The session of the message; its lock end is the earliest of all locks. None without a lock.
+pub(super) fn lock(
+    case: &Inspection<'_>,
+    message: &Message<'_>,
+    named: &Named,
+) -> Result<Option<InSession>, Refusal> {
+    let mut session: Option<InSession> = None;
+    // the initiator sends requests and receives replies
+    let (initiator, responder) = match case.direction {
+        Direction::Request => (case.sender.id(), case.receiver),
+        Direction::Reply => (case.receiver, case.sender.id()),
+    };
+    let authority = case.generation.source_of(named.urn().line()).map(|source| source.view().authority());
+    for lock in message.claims.iter().filter_map(|claim| claim.lock) {
+        let question = LockQuestion {
+            lock,
+            initiator,
+            responder,
+            route: &case.route.name,
+            authority: authority.unwrap_or_default(),
+            urn: named.urn(),
+            digest: named.context().digest(),
+            now: case.now.unix,
+        };
+        let held = case.state.sessions.locks.verify(&question).map_err(|fault| {
+            Refusal::new(
+                Code::LockMismatch,
+                "the lock does not hold between these two agents for this context",
+            )
+            .with_hint("leave the lock out, or negotiate a new one")
+            .with_detail(fault.to_string())
+        })?;
+        if session.is_none_or(|earlier| held.expires_at() < earlier.until) {
+            session = Some(InSession { id: *held.session(), until: held.expires_at() });
+        }
+    }
+    Ok(session)
+}

@@ -1,0 +1,208 @@
+//! Messages, and the claim that a message or artifact carries.
+
+use super::{
+    frame::{Frame, METADATA, note},
+    part,
+};
+use crate::{
+    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
+    member::{Read, array, at, id, identifier, object, required, string, unknown},
+};
+use semgate_contexts::{Performative, PerformativeSet, json::Json};
+
+/// The most extensions that one message or artifact may list.
+const MAX_EXTENSIONS: usize = 16;
+
+/// The speaker of a message within an exchange.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    User,
+    Agent,
+}
+
+impl Role {
+    fn parse(text: &str, frame: &Frame<'_>) -> Option<Self> {
+        match (frame.old(), text) {
+            (false, "ROLE_USER") | (true, "user") => Some(Self::User),
+            (false, "ROLE_AGENT") | (true, "agent") => Some(Self::Agent),
+            _ => None,
+        }
+    }
+}
+
+/// A row of the mapping table: the default performative, and those that metadata may choose.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub default: Performative,
+    pub allowed: PerformativeSet,
+}
+
+impl Row {
+    pub const fn only(performative: Performative) -> Self {
+        Self { default: performative, allowed: PerformativeSet::EMPTY.with(performative) }
+    }
+}
+
+/// The message object as it was read into `out`.
+pub(super) struct MessageHead<'j> {
+    pub id: &'j str,
+    pub performative: Performative,
+    /// The task and conversation that the message states for itself.
+    pub own: OwnThread<'j>,
+}
+
+/// Reads one `Message`. `rows` gives the row of the mapping for the message's role; `place` is the location of its claim.
+pub(super) fn message<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    location: &'static str,
+    rows: impl Fn(Role) -> Option<Row>,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<MessageHead<'j>> {
+    let (mut message_id, mut own) = (None, OwnThread::default());
+    let (mut role, mut parts, mut metadata) = (None, None, None);
+    let from = out.instances.len();
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "kind" if frame.old() => kind(value, path, "message")?,
+            "messageId" => message_id = Some(id(value, path, key)?),
+            // proto3 JSON may write an absent string as an empty one
+            "contextId" | "taskId" if !frame.old() && value.as_str() == Some("") => {}
+            "contextId" => {
+                own.context = Some(id(value, path, key)?);
+                own.context.into_iter().for_each(|id| note(&mut out.threads.contexts, id));
+            }
+            "taskId" => {
+                own.task = Some(id(value, path, key)?);
+                own.task.into_iter().for_each(|id| note(&mut out.threads.tasks, id));
+            }
+            "role" => role = Some(string(value, path, key)?),
+            "parts" => parts = Some(array(value, path, key)?),
+            "metadata" => metadata = Some(value),
+            "extensions" => extensions(value, path, frame)?,
+            "referenceTaskIds" => references(value, path, out)?,
+            _ => return unknown(path, key),
+        }
+    }
+    let message_id = required(message_id, path, "messageId")?;
+    let role = Role::parse(required(role, path, "role")?, frame)
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is no role of this version"))?;
+    let row = rows(role)
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role that speaks here"))?;
+    let performative = claim(metadata, path, location, row, frame, out)?;
+    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
+    Ok(MessageHead { id: message_id, performative, own })
+}
+
+/// Checks the `kind` of a 0.3 object.
+pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
+    if json.as_str() == Some(expected) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object that stands here"))
+}
+
+/// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
+pub(super) fn claim<'j>(
+    metadata: Option<&'j Json<'j>>,
+    path: &str,
+    location: &'static str,
+    row: Row,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<Performative> {
+    let Some(metadata) = metadata else { return Ok(row.default) };
+    let path = at(path, "metadata");
+    let members = object(metadata, &path)?;
+    let claim_json = members.get(frame.reading.extension);
+    if members.case_variant_of(&[frame.reading.extension]).is_some() {
+        return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
+    }
+    if !frame.reading.admit.data {
+        frame.passes(members, &path)?;
+    }
+    let performative = match claim_json {
+        // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
+        Some(value) => claimed(
+            value,
+            &format!("{path}/{}", frame.reading.extension),
+            frame.location(location),
+            row,
+            out,
+        )?,
+        None => row.default,
+    };
+    let more = members.len() > usize::from(claim_json.is_some());
+    if more && frame.reading.admit.data {
+        frame.say(METADATA, members, performative, &path, out)?;
+    }
+    Ok(performative)
+}
+
+fn claimed<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    location: &'static str,
+    row: Row,
+    out: &mut Message<'j>,
+) -> Read<Performative> {
+    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "context" => urn = Some(string(value, path, key)?),
+            "digest" => digest = Some(string(value, path, key)?),
+            "lock" => lock = Some(id(value, path, key)?),
+            "performative" => performative = chosen(string(value, path, key)?, path, row)?,
+            _ => return unknown(path, key),
+        }
+    }
+    if let Some(urn) = urn {
+        out.claims.push(Claim { urn, digest, lock, location });
+    } else if digest.is_some() || lock.is_some() {
+        return Err(MessageFault::malformed(path, "holds a digest or lock and no context"));
+    }
+    Ok(performative)
+}
+
+/// F0-10: the mapping decides; metadata chooses only among what its row allows.
+fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
+    let performative = text.parse::<Performative>().map_err(|_| {
+        MessageFault::malformed(at(path, "performative"), "is not one of the eleven performatives")
+    })?;
+    if row.allowed.contains(performative) {
+        Ok(performative)
+    } else {
+        Err(MessageFault::malformed(at(path, "performative"), "is not one that may be carried here"))
+    }
+}
+
+/// Checks the extension list. It may name the claim's extension and, where data is admitted, others, whose content is
+/// metadata.
+pub(super) fn extensions(json: &Json<'_>, path: &str, frame: &Frame<'_>) -> Read<()> {
+    let fault = |what| Err(MessageFault::malformed(at(path, "extensions"), what));
+    let items = array(json, path, "extensions")?;
+    if items.len() > MAX_EXTENSIONS {
+        return fault("lists more than 16 extensions");
+    }
+    for item in items {
+        let text = item.as_str();
+        let admitted = frame.reading.admit.data && text.and_then(identifier).is_some();
+        if text != Some(frame.reading.extension) && !admitted {
+            return fault("names an extension that is not carried");
+        }
+    }
+    Ok(())
+}
+
+fn references<'j>(json: &'j Json<'j>, path: &str, out: &mut Message<'j>) -> Read<()> {
+    for item in array(json, path, "referenceTaskIds")? {
+        let Some(task) = item.as_str().and_then(identifier) else {
+            let path = at(path, "referenceTaskIds");
+            return Err(MessageFault::malformed(path, "holds something that is no identifier"));
+        };
+        note(&mut out.threads.tasks, task);
+    }
+    Ok(())
+}

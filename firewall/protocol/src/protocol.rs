@@ -1,0 +1,223 @@
+//! The differences between bindings: one trait, with one implementation for each binding and transport.
+
+use crate::{
+    Asked, Binding, Call, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId,
+    a2a::{self, AgentError, Operation, TaskList},
+    mcp::{self, Mcp},
+    native::L8,
+    removal::Walk,
+};
+use semgate_contexts::{Version, json::Json};
+use std::fmt;
+
+/// A protocol in one of its transports.
+pub trait Protocol: fmt::Debug + Sync {
+    /// Properties that no message changes.
+    fn traits(&self) -> &'static Traits;
+
+    /// The line and version of the context that defines the protocol's operations; none in native L8.
+    fn vocabulary(&self) -> Option<(&'static str, Version)> {
+        None
+    }
+
+    /// The version that a message is read under, as the protocol writes it; empty where it has none.
+    fn version(&self, _call: &Call) -> &'static str {
+        ""
+    }
+
+    /// The names of all carried versions, the default first.
+    fn versions(&self) -> &'static [&'static str] {
+        &[""]
+    }
+
+    /// Returns true if a route with these A2A versions takes the request.
+    fn takes_version(&self, _call: &Call, _versions: &[a2a::Version]) -> bool {
+        true
+    }
+
+    /// The id of the other side's request that a message answers. None for requests and notifications.
+    fn answered(&self, _json: &Json<'_>, _call: &Call) -> Option<RpcId> {
+        None
+    }
+
+    /// Reads a request. `question` is the operation of the request that the message answers, if it answers one.
+    ///
+    /// # Errors
+    /// The first fault of the message.
+    fn request<'j>(
+        &self,
+        json: &'j Json<'j>,
+        call: &Call,
+        question: Option<mcp::Operation>,
+        reading: &Reading<'_>,
+    ) -> Result<Message<'j>, MessageFault>;
+
+    /// Reads a reply, or one event of a stream.
+    ///
+    /// # Errors
+    /// The first fault of the reply.
+    fn reply<'j>(
+        &self,
+        json: &'j Json<'j>,
+        request: &ReplyTo<'j>,
+        reading: &Reading<'_>,
+    ) -> Result<Reply<'j>, MessageFault>;
+
+    /// The JSON-RPC id that the answer to a request repeats, if the request has a valid one.
+    fn rpc_id(&self, _json: &Json<'_>) -> Option<RpcId> {
+        None
+    }
+
+    /// Marks the members of a message that are removed before it is judged.
+    fn remove<'j>(&self, _walk: &mut Walk<'_, 'j>, _json: &'j Json<'j>) {}
+
+    /// The kind of a reply with this HTTP status; none if no such reply passes.
+    fn reply_kind(&self, status: u16, is_empty: bool, operation: Option<Operation>) -> Option<ReplyKind>;
+
+    /// The error that an HTTP status and its body stand for, in transports where the status tells.
+    fn status_error(&self, _status: u16, _body: &Json<'_>) -> Option<AgentError> {
+        None
+    }
+
+    /// Writes an answer of the gateway in the agent's place; none if the protocol has no such answers.
+    fn write(&self, own: &GatewayAnswer<'_>, asked: Option<&Asked>, extension: &str) -> Option<Vec<u8>>;
+
+    /// Returns true if a request of this operation carries a message between the agents. Only such requests
+    /// take turns, and only they may be clarified.
+    fn converses(&self, operation: Option<Operation>) -> bool;
+
+    /// Returns true if a request needs no lock on any route: no context for a lock is known yet, or the
+    /// operation only reads.
+    fn waives_lock(&self, _message: &Message<'_>) -> bool {
+        false
+    }
+
+    /// JSON Pointer to the URN of a claim at this location.
+    fn claim_pointer(&self, location: &str, _extension: &str) -> String {
+        location.to_owned()
+    }
+
+    /// A better hint for a request that looks like one of another version. `versions` are those of the route.
+    fn fault_hint(
+        &self,
+        _fault: &MessageFault,
+        _call: &Call,
+        _versions: &[a2a::Version],
+    ) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Properties of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// The location of a request's parameters in the judged JSON.
+    pub params_path: &'static str,
+    /// The relation of a request's bytes to the judged JSON.
+    pub request_bytes: RequestBytes,
+    /// The search for the proposal that a message answers.
+    pub turns: Turns,
+    /// The rules of a stream of replies.
+    pub stream: StreamRules,
+    /// True if instances of the context are calls of tools, or their results.
+    pub calls_tools: bool,
+    /// True if every reply names its context. Otherwise a reply without one has the request's.
+    pub names_context_in_replies: bool,
+    /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
+    pub claim_hint: &'static str,
+    /// The hint for a request in a version that is not carried.
+    pub version_hint: &'static str,
+    /// The hint for a message that is not of the binding's form.
+    pub form_hint: &'static str,
+}
+
+impl Binding {
+    /// The protocol in its default transport. Only methods without a [`Call`] or a body are independent of the transport.
+    pub fn protocol(self) -> &'static dyn Protocol {
+        match self {
+            Self::L8 => &L8,
+            Self::A2a => &a2a::JSON_RPC,
+            Self::Mcp => &Mcp,
+        }
+    }
+}
+
+impl Call {
+    /// The protocol in the transport of this request.
+    pub fn protocol(&self) -> &'static dyn Protocol {
+        match (self.binding, self.form) {
+            (Binding::A2a, Form::Rest(_)) => &a2a::REST,
+            (Binding::A2a, Form::Grpc(_)) => &a2a::GRPC,
+            (binding, _) => binding.protocol(),
+        }
+    }
+}
+
+/// The request that a reply answers. Both are absent in native L8.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyTo<'q> {
+    /// The request, in A2A.
+    pub a2a: Option<&'q Asked>,
+    /// The request, in MCP.
+    pub mcp: Option<&'q mcp::Asked>,
+    /// True for an event of a stream.
+    pub in_stream: bool,
+}
+
+/// A reply as its binding reads it.
+#[derive(Clone, Debug)]
+pub enum Reply<'j> {
+    /// A message to judge.
+    Message(Box<Message<'j>>),
+    /// Tasks, each to be judged for itself: the answer to `ListTasks` of A2A.
+    Tasks(Box<TaskList<'j>>),
+    /// An error of an A2A agent. Its text is not kept.
+    Error(AgentError),
+    /// An error of an MCP server: its number, and the part of its data that passes. Its text never passes;
+    /// [`mcp::plain_error`] has the words of the protocol.
+    ServerError(i32, Option<mcp::ErrorData>),
+}
+
+/// The kind of a reply, as its status and length tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// A success without a body, or with a body that answers nothing. No byte passes.
+    Acknowledgement,
+    /// Bytes to judge.
+    Message,
+    /// Bytes that may only name one of the protocol's errors.
+    Error,
+    /// A success without the body that it needs.
+    Missing,
+}
+
+/// The relation of a request's bytes to the judged JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestBytes {
+    /// They are the same.
+    Judged,
+    /// The JSON holds the bytes, and the parts of path and query.
+    Part,
+    /// The JSON is another encoding of the bytes ([`a2a::grpc::write_request`]).
+    Encoded,
+}
+
+/// The search for the proposal that a message answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// Between the two agents, by line and by the name of the proposal.
+    Pairs,
+    /// In the task or conversation of the message.
+    Threads,
+}
+
+/// The rules of a stream of replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamRules {
+    /// Messages of the agent: answers, or those of an open subscription.
+    Messages,
+    /// Events of one task, or one message.
+    Task,
+    /// JSON-RPC messages of a server.
+    Server,
+}
