@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/negotiation", 4544, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13884, [8, 4, 0, 31, 69, 0, 0, 0]),
     ("authority/server", 15487, [5, 8, 2, 6, 0, 0, 2, 0]),
-    ("firewall/gateway", 24621, [7, 10, 4, 24, 92, 0, 6, 1]),
+    ("firewall/gateway", 24039, [4, 5, 4, 23, 90, 0, 6, 1]),
     ("cli", 13869, [2, 5, 0, 8, 1, 0, 4, 0]),
 ];
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserializer;
 
-use super::read::{checked, text};
+use super::read::{as_text, checked, text};
 
 /// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub enum Listen {
 }
 
 text!(Listen, "an address with a port, or `unix:/path`", Listen::parse, ToString::to_string);
+as_text!(Listen);
 
 impl Listen {
     fn parse(text: &str) -> Option<Self> {
@@ -84,6 +85,7 @@ text!(
     |text| Upstream::parse(text, Path::new("")),
     ToString::to_string
 );
+as_text!(Upstream);
 
 impl Upstream {
     /// Makes the path of a socket relative to this directory.

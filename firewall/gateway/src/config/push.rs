@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::address::public_url;
-use super::read::{Text, list, one, some, text};
+use super::read::{Text, list, some, text};
 use super::{ConfigFault, Listen};
 use crate::egress::target::Rule;
 
@@ -15,7 +15,6 @@ use crate::egress::target::Rule;
 #[serde(deny_unknown_fields)]
 pub struct PushConfig {
     /// Address at which the agent delivers its notifications.
-    #[serde(with = "one")]
     pub listen: Listen,
     /// True for a plain, local listener, where every sender counts as the route's receiver. Otherwise the listener requires
     /// the receiver's certificate.

@@ -88,26 +88,23 @@ pub(super) mod one {
     }
 }
 
-/// Serde functions of an optional [`Text`].
-pub(super) mod optional {
-    use super::{Deserializer, Serializer, Text};
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
-        d: D,
-    ) -> Result<Option<T>, D::Error> {
-        super::one::deserialize(d).map(Some)
-    }
-
-    pub(in crate::config) fn serialize<S: Serializer, T: Text>(
-        value: &Option<T>,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => s.serialize_some(&value.write()),
-            None => s.serialize_none(),
+/// Implements serde's traits through [`Text`].
+macro_rules! as_text {
+    ($kind:ty) => {
+        impl<'de> serde::Deserialize<'de> for $kind {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::config::read::one::deserialize(deserializer)
+            }
         }
-    }
+
+        impl serde::Serialize for $kind {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::config::read::one::serialize(self, serializer)
+            }
+        }
+    };
 }
+pub(super) use as_text;
 
 /// Serde functions of a list of [`Text`].
 pub(super) mod list {

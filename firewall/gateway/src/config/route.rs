@@ -10,7 +10,7 @@ use semgate_protocol::{MetaKeys, a2a::Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
-use super::read::{self, between, checked, distinct, fault, one, optional, some, text, timeout};
+use super::read::{self, between, checked, distinct, fault, one, some, text, timeout};
 use super::{IdentityFiles, Listen, PushConfig, Upstream};
 
 /// The protocol of a route.
@@ -45,7 +45,6 @@ pub struct RouteConfig {
     #[serde(deserialize_with = "read::name")]
     pub name: String,
     /// Listening address.
-    #[serde(with = "one")]
     pub listen: Listen,
     /// Protocol of the messages.
     #[serde(rename = "binding")]
@@ -54,7 +53,6 @@ pub struct RouteConfig {
     #[serde(deserialize_with = "agent")]
     pub receiver: String,
     /// Address of the agent; of a group's first member.
-    #[serde(with = "one")]
     pub upstream: Upstream,
     /// Lines and versions that the receiver understands.
     #[serde(with = "some")]
@@ -166,7 +164,6 @@ pub struct A2aOptions {
     /// JSON Web Key Set with the keys that may sign an untouched card.
     pub card_keys: Option<PathBuf>,
     /// Address of the card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
-    #[serde(with = "optional")]
     pub card_from: Option<Upstream>,
     /// Prose of the agent passes in a rebuilt card. It is not inspected.
     pub card_texts: bool,

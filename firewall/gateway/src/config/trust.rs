@@ -8,7 +8,7 @@ use semgate_statement::{CosignerVerifier, Lines};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Upstream;
-use super::read::{self, Text, between, checked, fault, number, one, seconds, some, span, text, within};
+use super::read::{self, between, checked, number, seconds, some, span, text, within};
 
 /// A trust domain whose agents may connect. An id under this name counts only under these roots.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -94,7 +94,7 @@ pub struct AuthorityConfig {
     #[serde(deserialize_with = "authority")]
     pub name: String,
     /// `https://host:port` without a path, or a mirror on this machine over `http://`.
-    #[serde(deserialize_with = "authority_url", serialize_with = "one::serialize")]
+    #[serde(deserialize_with = "authority_url")]
     pub url: Upstream,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
@@ -201,9 +201,8 @@ fn authority<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 }
 
 fn authority_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Upstream, D::Error> {
-    let url = Upstream::read(&String::deserialize(deserializer)?).ok();
-    let url = url.filter(|url| (url.tls || url.local()) && url.path == "/");
-    url.ok_or_else(|| fault("`https://host:port` without a path, or `http://` on this machine"))
+    let must = "`https://host:port` without a path, or `http://` on this machine";
+    checked(deserializer, must, |url: &Upstream| (url.tls || url.local()) && url.path == "/")
 }
 
 fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

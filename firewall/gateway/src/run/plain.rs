@@ -10,7 +10,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use semgate_certs::PeerRoots;
 use semgate_contexts::Prefix;
-use semgate_inspect::{Generation, InspectLimits, Inspector, LineScope, Refusal};
+use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
 use semgate_negotiation::Sessions;
 use semgate_protocol::Call;
 use tokio::sync::{mpsc, watch};
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use super::threads::{Core, Seat, thread};
 use crate::account::Accounts;
 use crate::answer::Answer;
-use crate::config::{Config, Limits, Listen, Protocol, RouteConfig, Upstream};
+use crate::config::Config;
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
 use crate::follow;
@@ -88,52 +88,30 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
 }
 
 fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
-    let fault = || RunFault::System { why: "the upstream is no local http address".to_owned() };
-    let upstream = Upstream::parse(upstream, Path::new("")).filter(Upstream::local).ok_or_else(fault)?;
-    let agent = "spiffe://semgate.test/agent/plain".to_owned();
-    let route = RouteConfig {
-        name: "plain".to_owned(),
-        listen: Listen::Tcp(listen),
-        protocol: Protocol::L8,
-        receiver: agent.clone(),
-        upstream,
-        contexts: vec![LineScope::All],
-        plain_sender: Some(agent),
-        public_url: None,
-        hosts: Vec::new(),
-        origins: Vec::new(),
-        forward_authorization: false,
-        api_key_header: None,
-        default_contexts: Vec::new(),
-        agent: Default::default(),
-        speech: Default::default(),
-        owned: Default::default(),
-        l8: Default::default(),
-        a2a: Default::default(),
-        mcp: Default::default(),
-        group: None,
-    };
-    Ok(Config {
-        source: None,
-        state: PathBuf::new(),
-        admin: listen,
-        policies: Some(PathBuf::new()),
-        policy_bundle: None,
-        audit: PathBuf::new(),
-        audit_fsync: false,
-        audit_values: None,
-        workers: 1,
-        prefix: Prefix::default(),
-        lock_secret: None,
-        tls: None,
-        credential_issuers: Vec::new(),
-        trust_domains: Vec::new(),
-        authorities: Vec::new(),
-        routes: vec![route],
-        floors: Vec::new(),
-        shadow: None,
-        limits: Limits::default(),
-    })
+    let text = format!(
+        r#"
+state = ""
+policies = ""
+audit = ""
+workers = 1
+[[authority]]
+name = "plain"
+url = "unix:plain"
+roots = ""
+origin = "plain"
+log_key = "plain+"
+lines = ["*"]
+[[route]]
+name = "plain"
+listen = "{listen}"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/plain"
+plain_sender = "spiffe://semgate.test/agent/plain"
+upstream = "{upstream}"
+contexts = ["*"]
+"#
+    );
+    Config::parse(&text, Path::new("")).map_err(|why| RunFault::system("the plain proxy", why))
 }
 
 /// Replaces everything between `receive` and `forward`, and between `forward` and the answer.
