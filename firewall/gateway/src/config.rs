@@ -18,7 +18,6 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
@@ -26,20 +25,17 @@ use semgate_policies::{Keep, KeepAs};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::de::DeTable;
 
-use read::{between, checked, fault, one, text};
+use read::{between, checked, fault, number, one, text};
 
 pub use address::{Listen, Place, Upstream};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{
-    A2aOptions, Admit, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions,
-    OwnedOptions, Protocol, RouteConfig, SpeechOptions, Transport,
+    A2aOptions, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions, OwnedOptions,
+    Part, Protocol, RouteConfig, SpeechOptions, Transport,
 };
 pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
-
-/// Default `max_status_age` of an authority. The follower refuses heads with a longer lifetime.
-pub const MAX_STATUS_AGE: Duration = Duration::from_secs(900);
 
 /// Bytes of one audit record for policy inputs. 16 KiB: about fifty questions. A larger input leaves only its size.
 const AUDIT_ASKED_BYTES: usize = 16 << 10;
@@ -77,14 +73,8 @@ pub struct ShadowConfig {
     /// Their directory.
     pub policies: PathBuf,
     /// Sampling rate: one message in this many; 1 is every message. A rarer sample than 1 in 1,000,000 tells nothing.
-    #[serde(default = "ShadowConfig::every", deserialize_with = "between::<_, _, 1, 1_000_000>")]
+    #[serde(default = "number::<1>", deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub one_in: u64,
-}
-
-impl ShadowConfig {
-    fn every() -> u64 {
-        1
-    }
 }
 
 /// A complete configuration.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use super::read::text;
+use serde::Deserializer;
+
+use super::read::{as_text, checked, text};
 
 /// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +18,7 @@ pub enum Listen {
 }
 
 text!(Listen, "an address with a port, or `unix:/path`", Listen::parse, ToString::to_string);
+as_text!(Listen);
 
 impl Listen {
     fn parse(text: &str) -> Option<Self> {
@@ -82,6 +85,7 @@ text!(
     |text| Upstream::parse(text, Path::new("")),
     ToString::to_string
 );
+as_text!(Upstream);
 
 impl Upstream {
     /// Makes the path of a socket relative to this directory.
@@ -166,4 +170,45 @@ impl fmt::Display for Upstream {
             }
         }
     }
+}
+
+/// Reads a URL for other hosts.
+pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let must = "a url without query, https unless on loopback";
+    checked(deserializer, must, |url: &String| is_public(url)).map(Some)
+}
+
+fn is_public(url: &str) -> bool {
+    let parsed = Upstream::parse(url, Path::new(""));
+    parsed.is_some_and(|url| matches!(url.place, Place::Tcp(..)) && (url.tls || url.local()))
+}
+
+/// Reads host names or addresses, with or without a port.
+pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let known = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]*".contains(&b);
+    checked(
+        deserializer,
+        "names, such as `gateway.internal` or `gateway.internal:8080`, or `*`",
+        |names: &Vec<String>| names.iter().all(|name| !name.is_empty() && name.bytes().all(known)),
+    )
+}
+
+/// Reads origins as browsers send them: scheme and authority only.
+pub(super) fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let fits = |origin: &String| {
+        let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic() && b != b'/'))
+    };
+    checked(deserializer, "origins, such as `https://desk.example`", |origins: &Vec<String>| {
+        origins.iter().all(fits)
+    })
+}
+
+/// Reads issuers in the exact bytes of the metadata.
+pub(super) fn authorization_servers<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    let must = "urls without query, https unless on loopback, at least one";
+    let fits = |urls: &Vec<String>| !urls.is_empty() && urls.iter().all(|url| is_public(url));
+    checked(deserializer, must, fits).map(Some)
 }

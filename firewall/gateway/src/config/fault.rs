@@ -18,82 +18,65 @@ pub enum ConfigFault {
         /// The system's error message.
         what: String,
     },
-    /// Invalid TOML, an unknown key, a missing key or a value of the wrong type.
-    Syntax {
-        /// Line number, from 1; 0 if unknown.
+    /// Invalid TOML, an unknown key, an invalid value, or settings that disagree.
+    Wrong {
+        /// Line number, from 1; 0 if several lines disagree.
         line: usize,
-        /// The parser's message.
+        /// The key, and the required form or bounds.
         what: String,
-    },
-    /// A value in the wrong form or out of bounds.
-    Value {
-        /// Line number, from 1; 0 if several keys disagree.
-        line: usize,
-        /// Key with the table's name.
-        key: String,
-        /// Required form or bounds.
-        must: String,
-    },
-    /// A key of an earlier version, whose value is a constant now.
-    Fixed {
-        /// Line number, from 1.
-        line: usize,
-        /// Key with the table's name.
-        key: String,
-        /// The constant.
-        bound: &'static str,
-    },
-    /// A listener or upstream without TLS that is not local.
-    PlainText {
-        /// Key of the address.
-        key: String,
-    },
-    /// Two tables with the same name, address or line.
-    Twice {
-        /// Key of the second value.
-        key: String,
-        /// The repeated value.
-        what: String,
-    },
-    /// A setting that another setting requires is missing.
-    Missing {
-        /// Key of the missing setting.
-        key: String,
-        /// The setting that requires it.
-        needed: String,
     },
 }
 
 impl ConfigFault {
-    pub(super) fn value(key: impl Into<String>, must: impl Into<String>) -> Self {
-        Self::Value { line: 0, key: key.into(), must: must.into() }
+    /// A value in the wrong form or out of bounds.
+    pub(super) fn value(key: impl fmt::Display, must: impl fmt::Display) -> Self {
+        Self::Wrong { line: 0, what: format!("`{key}` must be {must}") }
     }
 
-    pub(super) fn missing(key: impl Into<String>, needed: impl Into<String>) -> Self {
-        Self::Missing { key: key.into(), needed: needed.into() }
+    /// A setting that another one requires.
+    pub(super) fn missing(key: impl fmt::Display, needed: impl fmt::Display) -> Self {
+        Self::Wrong { line: 0, what: format!("`{key}` is missing: {needed}") }
+    }
+
+    /// A listener or upstream without TLS that is not local.
+    pub(super) fn plain_text(key: impl fmt::Display) -> Self {
+        let what = format!("`{key}` is without tls and not on loopback or a unix socket");
+        Self::Wrong { line: 0, what }
+    }
+
+    /// A name, address or line of two tables.
+    pub(super) fn twice(key: impl fmt::Display, name: impl fmt::Display) -> Self {
+        Self::Wrong { line: 0, what: format!("`{key}` names `{name}` twice") }
+    }
+
+    /// Adds the line of a span in this text.
+    pub(super) fn at(self, text: &str, span: &Range<usize>) -> Self {
+        let before = text.get(..span.start).unwrap_or_default();
+        let line = before.bytes().filter(|b| *b == b'\n').count().saturating_add(1);
+        match self {
+            Self::Wrong { what, .. } => Self::Wrong { line, what },
+            read @ Self::Read { .. } => read,
+        }
     }
 
     /// The fault of a parser in this text. `table` stands before the key.
     pub(super) fn parsed(mut fault: toml::de::Error, text: &str, table: &str) -> Self {
-        let line = fault.span().map_or(0, |span| line(text, &span));
         let what = hinted(fault.message().lines().next().unwrap_or_default());
         // without its input, the parser prints the key in place of an extract
         fault.set_input(None);
         let printed = fault.to_string();
         let key = printed.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'));
         let key = format!("{table}{}", key.unwrap_or_default());
-        match what.strip_prefix("must be ") {
-            Some(must) => Self::Value { line, key, must: must.to_owned() },
-            None if key.is_empty() => Self::Syntax { line, what },
-            None => Self::Syntax { line, what: format!("`{key}`: {what}") },
+        let wrong = match what.strip_prefix("must be ") {
+            Some(must) => Self::value(key, must),
+            None if key.is_empty() => Self::Wrong { line: 0, what },
+            None => Self::Wrong { line: 0, what: format!("`{key}`: {what}") },
+        };
+        match fault.span() {
+            Some(span) => wrong.at(text, &span),
+            None => wrong,
         }
     }
-}
-
-/// Line number of the start of a span, from 1.
-pub(super) fn line(text: &str, span: &Range<usize>) -> usize {
-    let before = text.get(..span.start).unwrap_or_default();
-    before.bytes().filter(|b| *b == b'\n').count().saturating_add(1)
 }
 
 /// Puts the closest known word in place of the list of all, which the parser names after an unknown one.
@@ -117,21 +100,9 @@ pub(super) fn closest<'w>(unknown: &str, known: impl Iterator<Item = &'w str>) -
 impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value { line, .. } | Self::Fixed { line, .. } if *line > 0 => write!(f, "line {line}: ")?,
-            _ => {}
-        }
-        match self {
             Self::Read { path, what } => write!(f, "cannot read `{}`: {what}", path.display()),
-            Self::Syntax { line, what } => write!(f, "line {line}: {what}"),
-            Self::Value { key, must, .. } => write!(f, "`{key}` must be {must}"),
-            Self::Fixed { key, bound, .. } => {
-                write!(f, "`{key}` is no longer configurable: the bound is {bound}")
-            }
-            Self::PlainText { key } => {
-                write!(f, "`{key}` is without tls and not on loopback or a unix socket")
-            }
-            Self::Twice { key, what } => write!(f, "`{key}` names `{what}` twice"),
-            Self::Missing { key, needed } => write!(f, "`{key}` is missing: {needed}"),
+            Self::Wrong { line: 0, what } => f.write_str(what),
+            Self::Wrong { line, what } => write!(f, "line {line}: {what}"),
         }
     }
 }

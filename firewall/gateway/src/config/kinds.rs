@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::fault::{closest, line};
+use super::fault::closest;
 use super::read::fields;
 use super::route::{
-    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, SpeechOptions,
+    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part, SpeechOptions,
 };
 use super::{ConfigFault, Protocol, RouteConfig};
 
@@ -32,10 +32,6 @@ const AGENTS: &[Kind] = &[L8, A2a, Mcp];
 const SPEECH: &[Kind] = &[L8, A2a];
 /// Kinds with tasks or sessions that have owners.
 const OWNED: &[Kind] = &[A2a, Mcp];
-
-/// Values of `admit`, and the kinds that support each.
-const ADMITTED: [(&str, &[Kind]); 4] =
-    [("text", OWNED), ("file", OWNED), ("data", &[A2a]), ("handshake", SPEECH)];
 
 /// Each struct of options: the names of its keys, and the kinds that support them.
 pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
@@ -89,8 +85,7 @@ impl RouteConfig {
 /// Refuses an unknown key, an invalid value, an option that the kind does not support, and a member that is no route of `l8`.
 pub(super) fn routes(written: Spanned<DeValue<'_>>, text: &str) -> Result<Vec<RouteConfig>, ConfigFault> {
     let span = written.span();
-    let fault =
-        || ConfigFault::Syntax { line: line(text, &span), what: "`route` is no `[[route]]`".to_owned() };
+    let fault = || ConfigFault::value("route", "a list, `[[route]]`").at(text, &span);
     let DeValue::Array(all) = written.into_inner() else { return Err(fault()) };
     let tables = all.into_iter().map(|value| match (value.span(), value.into_inner()) {
         (span, DeValue::Table(table)) => Ok((table, span)),
@@ -155,7 +150,7 @@ impl<'t> Reader<'t> {
         let asked = self.table.iter().filter(|(key, value)| asks(key.get_ref(), value.get_ref()));
         let strange = asked.filter_map(|(key, _)| Some((key, kinds_of(key.get_ref())?)));
         match strange.min_by_key(|(key, _)| key.span().start) {
-            Some((key, kinds)) => Err(self.fault(key.get_ref(), &key.span(), left_out(self.kind, kinds))),
+            Some((key, kinds)) => Err(self.fault(key.get_ref(), &key.span(), &left_out(self.kind, kinds))),
             None => Ok(()),
         }
     }
@@ -171,12 +166,8 @@ impl<'t> Reader<'t> {
             .map_err(|fault| ConfigFault::parsed(fault, self.text, &format!("route `{}`: ", self.name)))
     }
 
-    fn fault(&self, name: &str, span: &Range<usize>, must: String) -> ConfigFault {
-        ConfigFault::Value {
-            line: line(self.text, span),
-            key: format!("route `{}`: {name}", self.name),
-            must,
-        }
+    fn fault(&self, name: &str, span: &Range<usize>, must: &str) -> ConfigFault {
+        ConfigFault::value(format_args!("route `{}`: {name}", self.name), must).at(self.text, span)
     }
 
     /// Puts the first member's receiver and upstream into the table of a group.
@@ -185,7 +176,7 @@ impl<'t> Reader<'t> {
         group: &GroupOptions,
         agents: &[(DeTable<'t>, Range<usize>)],
     ) -> Result<(), ConfigFault> {
-        let fault = |name: &str, must: &str| Err(self.fault(name, &self.span, must.to_owned()));
+        let fault = |name: &str, must: &str| Err(self.fault(name, &self.span, must));
         if word(&self.table, "binding") != Some("l8") {
             return fault("group", "in the binding `l8`");
         }
@@ -223,10 +214,8 @@ impl<'t> Reader<'t> {
         let layers = options().into_iter().flat_map(|(names, _)| names.iter().copied());
         let close = closest(key.get_ref(), layers.chain(known.iter().copied()));
         let hint = close.map(|close| format!("; did you mean `{close}`?")).unwrap_or_default();
-        Err(ConfigFault::Syntax {
-            line: line(self.text, &key.span()),
-            what: format!("unknown field `{}`{hint}", key.get_ref()),
-        })
+        let what = format!("unknown field `{}`{hint}", key.get_ref());
+        Err(ConfigFault::Wrong { line: 0, what }.at(self.text, &key.span()))
     }
 }
 
@@ -241,16 +230,26 @@ fn asks(name: &str, value: &DeValue<'_>) -> bool {
     }
 }
 
-/// Refuses a part that the kind cannot have.
-fn admitted(route: &RouteConfig) -> Result<(), ConfigFault> {
-    for (word, on) in route.agent.admit.words() {
-        let kinds = ADMITTED.iter().find(|(known, _)| *known == word).map(|(_, kinds)| *kinds);
-        if let Some(kinds) = kinds.filter(|kinds| on && !kinds.contains(&route.kind())) {
-            let must = format!("without `{word}`: {}", left_out(route.kind(), kinds));
-            return Err(ConfigFault::value(format!("route `{}`: admit", route.name), must));
+impl Part {
+    /// The kinds that support it.
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Text | Self::File => OWNED,
+            Self::Data => &[A2a],
+            Self::Handshake => SPEECH,
         }
     }
-    Ok(())
+}
+
+/// Refuses a part that the kind cannot have.
+fn admitted(route: &RouteConfig) -> Result<(), ConfigFault> {
+    let kind = route.kind();
+    let Some(part) = route.agent.admit.iter().find(|part| !part.kinds().contains(&kind)) else {
+        return Ok(());
+    };
+    let word = format!("{part:?}").to_lowercase();
+    let must = format!("without `{word}`: {}", left_out(kind, part.kinds()));
+    Err(ConfigFault::value(format_args!("route `{}`: admit", route.name), must))
 }
 
 fn left_out(kind: Kind, kinds: &[Kind]) -> String {

@@ -15,27 +15,19 @@ const DEPTH: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Open connections on one listener; further ones wait in the kernel's backlog. 4096: about 100 MB with default buffers,
-    /// if each sends a full head and nothing else.
+    /// Open connections on one listener; further ones wait in the kernel's backlog. 4096: about 100 MB with default buffers.
     #[serde(deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub connections: usize,
-    /// Connections of one agent, on all TLS listeners and cores together. 512: an eighth of `connections`, so that seven
-    /// compromised agents leave room for the others. An honest agent's pool is far smaller. A plain listener has only one
-    /// agent.
+    /// Connections of one agent on all TLS listeners. 512: seven compromised agents leave room for the others.
     #[serde(deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub connections_per_agent: usize,
-    /// Requests of one agent in flight, on all TLS listeners and cores together, including streams and sockets. Each may hold
-    /// an upstream connection. 4096: a sixteenth of the shipped unit's 65,536 descriptors. Seven compromised agents then
-    /// leave more than half, and an honest agent has far fewer open.
+    /// Requests of one agent in flight on all TLS listeners, streams included. 4096: a sixteenth of the shipped descriptors.
     #[serde(deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub requests_per_agent: usize,
-    /// Bytes that messages of all agents hold: connection buffers, bodies as received and inflated, replies and events. 1
-    /// GiB; one agent may hold an eighth of it. Contexts and policies use further memory.
+    /// Bytes that messages of all agents hold: buffers, bodies, replies and events. One agent may hold an eighth. 1 GiB.
     #[serde(deserialize_with = "between::<_, _, 8_388_608, 1_099_511_627_776>")]
     pub held_bytes: usize,
-    /// Units a second for the arrivals of one agent, on all routes together. A message costs one unit, one more for each 4
-    /// KiB of body, and one more for each 500 JSON values. 1000: at 25 µs each, a fortieth of a core, so tens of agents share
-    /// one.
+    /// Units a second for the arrivals of one agent (`docs/accounts.md`). 1000: at 25 µs each, a fortieth of a core.
     #[serde(deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub rate_per_second: u32,
     /// Burst of units from one agent. 2000: two seconds of `rate_per_second`.
@@ -59,8 +51,7 @@ pub struct Limits {
     /// Bytes of request line and headers. 16 KiB: twice nginx's default, since callers may send large trace headers.
     #[serde(deserialize_with = "between::<_, _, 512, 1_048_576>")]
     pub header_bytes: usize,
-    /// Bytes of a request's body, compressed or inflated. 1 MiB: the paper's messages are under 2 kB, and a book chapter
-    /// fits.
+    /// Bytes of a request's body, compressed or inflated. 1 MiB: the paper's messages are under 2 kB.
     #[serde(deserialize_with = "between::<_, _, 64, 67_108_864>")]
     pub body_bytes: usize,
     /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 values and disproportionately costly.
@@ -78,23 +69,20 @@ pub struct Limits {
     /// Time from the written request to the last byte of the reply. 30 s: agents need time to think.
     #[serde(with = "timeout")]
     pub upstream_timeout: Duration,
-    /// Silence before a stream of events ends. 2 min: agents that think longer send keep-alives, every 15 s in the common
-    /// libraries.
+    /// Silence before a stream of events ends. 2 min: common libraries send keep-alives every 15 s.
     #[serde(with = "timeout")]
     pub stream_idle: Duration,
     /// Duration of a stream of events. 1 h: a caller that wants more subscribes again and is judged again.
     #[serde(with = "timeout")]
     pub stream_time: Duration,
-    /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent allows, mostly 100. More
-    /// would only bypass the agent's own limit.
+    /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent allows, mostly 100.
     #[serde(deserialize_with = "between::<_, _, 1, 1_024>")]
     pub upstream_http2_connections: usize,
-    /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
-    /// few follow so many topics.
+    /// Native L8: subscriptions that one agent holds open. 64: few follow so many topics.
     #[serde(deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub subscriptions: usize,
-    /// MCP: maximum age in seconds of a list that showed a tool as signed, at a call of the tool. If it is older, the gateway
-    /// first lists the tools for the caller. 0 disables the limit: otherwise servers get list requests that no client made.
+    /// MCP: maximum age in seconds of a list that showed a tool as signed, at a call of the tool. Past it the gateway lists first.
+    /// 0 disables the limit: otherwise servers get list requests that no client made.
     #[serde(deserialize_with = "between::<_, _, 0, 86_400>")]
     pub tool_list_seconds: u32,
     /// Time from the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
@@ -103,19 +91,16 @@ pub struct Limits {
     /// Poll interval for the policy directory. 2 s: a poll reads a few small files.
     #[serde(with = "timeout")]
     pub policy_poll: Duration,
-    /// Time that a changed policy directory must stay unchanged before it is read. 200 ms: an editor or a copy writes one
-    /// file in less.
+    /// Time that a changed policy directory stays unchanged before it is read. 200 ms: an editor writes one file in less.
     #[serde(with = "timeout")]
     pub policy_settle: Duration,
     /// Policies in all files together. 10,000: the number that loads within five seconds.
     #[serde(deserialize_with = "between::<_, _, 1, 10_000_000>")]
     pub policies: usize,
-    /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
-    /// authority's. 256 MiB: thousands of documents as people write them.
+    /// Bytes of compiled contexts, in equal parts for the authorities; a line has a quarter of its authority's. 256 MiB.
     #[serde(deserialize_with = "between::<_, _, 1_048_576, 1_099_511_627_776>")]
     pub context_bytes: u64,
-    /// Time to deliver one push notification: name lookup, connection and head of the answer. 10 s: receivers are far away,
-    /// and the agent waits.
+    /// Time to deliver one push notification, from name lookup to the head of the answer. 10 s: receivers are far away.
     #[serde(with = "timeout")]
     pub push_timeout: Duration,
     /// Time of one request to the authority. 10 s: the largest answer is a tile of a few hundred kB.

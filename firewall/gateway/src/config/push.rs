@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use super::read::{Text, list, one, some, text};
-use super::route::public_url;
+use super::address::public_url;
+use super::read::{Text, list, some, text};
 use super::{ConfigFault, Listen};
 use crate::upstream::egress::target::Rule;
 
@@ -15,7 +15,6 @@ use crate::upstream::egress::target::Rule;
 #[serde(deny_unknown_fields)]
 pub struct PushConfig {
     /// Address at which the agent delivers its notifications.
-    #[serde(with = "one")]
     pub listen: Listen,
     /// True for a plain, local listener, where every sender counts as the route's receiver. Otherwise the listener requires
     /// the receiver's certificate.
@@ -64,7 +63,7 @@ impl PushConfig {
     pub(super) fn check(&self, route: &str) -> Result<(), ConfigFault> {
         let key = |name: &str| format!("route `{route}`: push.{name}");
         if self.plain && !self.listen.local() {
-            return Err(ConfigFault::PlainText { key: key("listen") });
+            return Err(ConfigFault::plain_text(key("listen")));
         }
         if self.url.is_none() && !self.listen.names_a_host() {
             return Err(ConfigFault::missing(key("url"), "the agent is told where to send"));

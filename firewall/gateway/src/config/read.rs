@@ -21,6 +21,15 @@ pub(super) fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     if fits(&value) { Ok(value) } else { Err(fault(must)) }
 }
 
+/// Reads a list whose entries differ.
+pub(super) fn distinct<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    checked(deserializer, "entries, each once", |all: &Vec<T>| {
+        all.iter().enumerate().all(|(n, one)| !all.iter().take(n).any(|other| other == one))
+    })
+}
+
 /// Reads a number within bounds.
 pub(super) fn between<'de, D: Deserializer<'de>, T: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
     deserializer: D,
@@ -79,26 +88,23 @@ pub(super) mod one {
     }
 }
 
-/// Serde functions of an optional [`Text`].
-pub(super) mod optional {
-    use super::{Deserializer, Serializer, Text};
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
-        d: D,
-    ) -> Result<Option<T>, D::Error> {
-        super::one::deserialize(d).map(Some)
-    }
-
-    pub(in crate::config) fn serialize<S: Serializer, T: Text>(
-        value: &Option<T>,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => s.serialize_some(&value.write()),
-            None => s.serialize_none(),
+/// Implements serde's traits through [`Text`].
+macro_rules! as_text {
+    ($kind:ty) => {
+        impl<'de> serde::Deserialize<'de> for $kind {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::config::read::one::deserialize(deserializer)
+            }
         }
-    }
+
+        impl serde::Serialize for $kind {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::config::read::one::serialize(self, serializer)
+            }
+        }
+    };
 }
+pub(super) use as_text;
 
 /// Serde functions of a list of [`Text`].
 pub(super) mod list {
@@ -126,21 +132,6 @@ pub(super) mod some {
     ) -> Result<Vec<T>, D::Error> {
         let all = super::list::deserialize(d)?;
         if all.is_empty() { Err(fault("at least one")) } else { Ok(all) }
-    }
-}
-
-/// Serde functions of a list of different [`Text`]s with at least one entry.
-pub(super) mod set {
-    pub(in crate::config) use super::list::serialize;
-    use super::{Deserializer, Text, fault};
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>, T: Text + PartialEq>(
-        d: D,
-    ) -> Result<Vec<T>, D::Error> {
-        let all: Vec<T> = super::some::deserialize(d)?;
-        let repeated =
-            (1..all.len()).any(|n| all.get(n).is_some_and(|one| all.iter().take(n).any(|a| a == one)));
-        if repeated { Err(fault("different entries")) } else { Ok(all) }
     }
 }
 
@@ -207,6 +198,16 @@ pub(super) fn within<'de, D: Deserializer<'de>, const LEAST: u64, const MOST: u6
     let Span(time) = Span::deserialize(deserializer)?;
     let must = || fault(format_args!("between {} and {}", Span(least), Span(most)));
     if (least..=most).contains(&time) { Ok(time) } else { Err(must()) }
+}
+
+/// A default duration.
+pub(super) fn seconds<const SECONDS: u64>() -> Duration {
+    Duration::from_secs(SECONDS)
+}
+
+/// A default number.
+pub(super) fn number<const NUMBER: u64>() -> u64 {
+    NUMBER
 }
 
 /// Prints a duration.

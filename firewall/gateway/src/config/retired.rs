@@ -3,7 +3,6 @@
 use toml::de::{DeTable, DeValue};
 
 use super::ConfigFault;
-use super::fault::line;
 
 /// Removed limits, and what decides in their place.
 const REMOVED: &[(&str, &str)] = &[
@@ -79,17 +78,17 @@ const FIXED: &[(&str, &str)] = &[
 /// The fault of a file that has a retired setting; none where it has no such setting.
 pub(super) fn fault(file: &DeTable<'_>, text: &str) -> Option<ConfigFault> {
     if let Some((key, _)) = file.get_key_value("peer") {
-        let line = line(text, &key.span());
-        return Some(ConfigFault::Value { line, key: "peer".to_owned(), must: COMPARED.to_owned() });
+        return Some(ConfigFault::value("peer", COMPARED).at(text, &key.span()));
     }
     let DeValue::Table(limits) = file.get("limits")?.get_ref() else { return None };
-    limits.keys().find_map(|written| {
-        let (name, line) = (written.get_ref().as_ref(), line(text, &written.span()));
-        let key = format!("limits.{name}");
-        let of = |table: &'static [(&str, &'static str)]| table.iter().find(|(known, _)| *known == name);
-        let fixed = of(FIXED).map(|(_, bound)| ConfigFault::Fixed { line, key: key.clone(), bound });
-        fixed.or_else(|| {
-            of(REMOVED).map(|(_, must)| ConfigFault::Value { line, key, must: (*must).to_owned() })
-        })
+    limits.keys().find_map(|key| {
+        let name = key.get_ref().as_ref();
+        let of = |table: &'static [(&str, &str)]| table.iter().find(|(known, _)| *known == name);
+        let fixed = of(FIXED).map(|(_, bound)| {
+            let what = format!("`limits.{name}` is no longer configurable: the bound is {bound}");
+            ConfigFault::Wrong { line: 0, what }
+        });
+        let removed = || of(REMOVED).map(|(_, must)| ConfigFault::value(format!("limits.{name}"), must));
+        fixed.or_else(removed).map(|fault| fault.at(text, &key.span()))
     })
 }

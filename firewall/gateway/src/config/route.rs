@@ -9,8 +9,9 @@ use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
 use semgate_protocol::{MetaKeys, a2a::Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::read::{self, between, checked, fault, one, optional, set, some, text, timeout};
-use super::{IdentityFiles, Listen, Place, PushConfig, Upstream};
+use super::address::{authorization_servers, hosts, origins, public_url};
+use super::read::{self, between, checked, distinct, fault, one, some, text, timeout};
+use super::{IdentityFiles, Listen, PushConfig, Upstream};
 
 /// The protocol of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -44,7 +45,6 @@ pub struct RouteConfig {
     #[serde(deserialize_with = "read::name")]
     pub name: String,
     /// Listening address.
-    #[serde(with = "one")]
     pub listen: Listen,
     /// Protocol of the messages.
     #[serde(rename = "binding")]
@@ -53,7 +53,6 @@ pub struct RouteConfig {
     #[serde(deserialize_with = "agent")]
     pub receiver: String,
     /// Address of the agent; of a group's first member.
-    #[serde(with = "one")]
     pub upstream: Upstream,
     /// Lines and versions that the receiver understands.
     #[serde(with = "some")]
@@ -112,8 +111,8 @@ pub struct AgentOptions {
     /// Context of messages that name none, as written.
     pub default_context: Option<String>,
     /// Parts that pass although no context defines them.
-    #[serde(with = "admitted")]
-    pub admit: Admit,
+    #[serde(deserialize_with = "distinct")]
+    pub admit: Vec<Part>,
     /// True if each message must hold a lock.
     pub require_lock: bool,
     /// Handling of handshakes; `None` refuses them.
@@ -155,17 +154,16 @@ pub struct L8Options {
 #[serde(default, deny_unknown_fields)]
 pub struct A2aOptions {
     /// Accepted versions.
-    #[serde(with = "set")]
+    #[serde(with = "some")]
     pub versions: Vec<Version>,
     /// Accepted transports.
-    #[serde(with = "set")]
+    #[serde(deserialize_with = "transports")]
     pub transports: Vec<Transport>,
     /// Treatment of the agent's card.
     pub card: CardChoice,
     /// JSON Web Key Set with the keys that may sign an untouched card.
     pub card_keys: Option<PathBuf>,
     /// Address of the card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
-    #[serde(with = "optional")]
     pub card_from: Option<Upstream>,
     /// Prose of the agent passes in a rebuilt card. It is not inspected.
     pub card_texts: bool,
@@ -209,7 +207,8 @@ pub struct McpOptions {
 }
 
 /// Transport of A2A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// JSON-RPC 2.0 over HTTP.
     JsonRpc,
@@ -230,24 +229,18 @@ impl Transport {
     }
 }
 
-/// Parts that pass although no context defines their content. Policies still decide on sender and receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Admit {
+/// A part that passes although no context defines its content. Policies still decide on sender and receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
     /// Free text.
-    pub text: bool,
+    Text,
     /// Files: bytes, and URLs of files.
-    pub file: bool,
+    File,
     /// Data without a concept.
-    pub data: bool,
+    Data,
     /// HELLO, SELECT and LOCK, end to end and uninspected.
-    pub handshake: bool,
-}
-
-impl Admit {
-    /// The words of the file, and true for each that it has.
-    pub(super) fn words(self) -> [(&'static str, bool); 4] {
-        [("text", self.text), ("file", self.file), ("data", self.data), ("handshake", self.handshake)]
-    }
+    Handshake,
 }
 
 /// Treatment of the agent's card.
@@ -319,12 +312,6 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
-text!(
-    Transport,
-    "some of `jsonrpc`, `rest`, `grpc`",
-    |text| [Self::JsonRpc, Self::Rest, Self::Grpc].into_iter().find(|transport| transport.as_str() == text),
-    |transport| transport.as_str().to_owned()
-);
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(
@@ -351,47 +338,6 @@ fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
     agent(deserializer).map(Some)
 }
 
-/// Reads a URL for other hosts.
-pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let must = "a url without query, https unless on loopback";
-    checked(deserializer, must, |url: &String| is_public(url)).map(Some)
-}
-
-fn is_public(url: &str) -> bool {
-    let parsed = <Upstream as read::Text>::read(url);
-    parsed.is_ok_and(|url| matches!(url.place, Place::Tcp(..)) && (url.tls || url.local()))
-}
-
-/// Reads host names or addresses, with or without a port.
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let known = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]*".contains(&b);
-    checked(
-        deserializer,
-        "names, such as `gateway.internal` or `gateway.internal:8080`, or `*`",
-        |names: &Vec<String>| names.iter().all(|name| !name.is_empty() && name.bytes().all(known)),
-    )
-}
-
-/// Reads origins as browsers send them: scheme and authority only.
-fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let fits = |origin: &String| {
-        let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic() && b != b'/'))
-    };
-    checked(deserializer, "origins, such as `https://desk.example`", |origins: &Vec<String>| {
-        origins.iter().all(fits)
-    })
-}
-
-/// Reads issuers in the exact bytes of the metadata.
-fn authorization_servers<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Vec<String>>, D::Error> {
-    let must = "urls without query, https unless on loopback, at least one";
-    let fits = |urls: &Vec<String>| !urls.is_empty() && urls.iter().all(|url| is_public(url));
-    checked(deserializer, must, fits).map(Some)
-}
-
 fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     checked(deserializer, "names of 1 to 64 routes, each once", |names: &Vec<String>| {
         let once = names.iter().collect::<std::collections::HashSet<_>>().len() == names.len();
@@ -400,70 +346,28 @@ fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
 }
 
 /// Prefixes of headers of HTTP, the bindings and the gateway.
-const RESERVED: [&str; 11] = [
-    "content-",
-    "semgate-",
-    "a2a-",
-    "x-a2a-",
-    "l9-",
-    "mcp-",
-    "grpc-",
-    "client-cert",
-    "x-forwarded-",
-    "proxy-",
-    "sec-",
-];
+const RESERVED: &str = "content- semgate- a2a- x-a2a- l9- mcp- grpc- client-cert x-forwarded- proxy- sec-";
 /// Further headers of HTTP.
-const KNOWN: [&str; 13] = [
-    "accept",
-    "authorization",
-    "connection",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-];
+const KNOWN: &str = "accept authorization connection cookie expect forwarded host keep-alive te trailer \
+                     transfer-encoding upgrade user-agent";
+
+/// Reads transports: at least one, each once.
+fn transports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Transport>, D::Error> {
+    let all = distinct(deserializer)?;
+    if all.is_empty() { Err(fault("some of `jsonrpc`, `rest`, `grpc`, each once")) } else { Ok(all) }
+}
 
 /// Reads the header of an API key. Refuses headers with another meaning.
 fn api_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let written = String::deserialize(deserializer)?;
     let name = http::HeaderName::from_bytes(written.as_bytes()).ok();
-    let free = |name: &&str| !RESERVED.iter().any(|prefix| name.starts_with(prefix)) && !KNOWN.contains(name);
+    let free = |name: &&str| {
+        let is_reserved = RESERVED.split(' ').any(|prefix| name.starts_with(prefix));
+        !is_reserved && !KNOWN.split(' ').any(|known| known == *name)
+    };
     match name.as_ref().map(http::HeaderName::as_str).filter(free) {
         Some(name) => Ok(Some(name.to_owned())),
         None => Err(fault("a header without another meaning, such as `x-api-key`")),
-    }
-}
-
-/// Serde functions of `admit`.
-mod admitted {
-    use super::{Admit, Deserialize, Deserializer, Serializer, fault};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Admit, D::Error> {
-        let mut admit = Admit::default();
-        for word in Vec::<String>::deserialize(d)? {
-            let slot = match word.as_str() {
-                "text" => Some(&mut admit.text),
-                "file" => Some(&mut admit.file),
-                "data" => Some(&mut admit.data),
-                "handshake" => Some(&mut admit.handshake),
-                _ => None,
-            };
-            if slot.is_none_or(|slot| std::mem::replace(slot, true)) {
-                return Err(fault("some of `text`, `file`, `data`, `handshake`, each once"));
-            }
-        }
-        Ok(admit)
-    }
-
-    pub(super) fn serialize<S: Serializer>(admit: &Admit, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_seq(admit.words().iter().filter(|(_, on)| *on).map(|(word, _)| word))
     }
 }
 

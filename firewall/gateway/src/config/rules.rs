@@ -92,9 +92,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
-    if !config.admin.ip().is_loopback() {
-        return Err(ConfigFault::PlainText { key: "admin".to_owned() });
-    }
+    deny(!config.admin.ip().is_loopback(), || ConfigFault::plain_text("admin"))?;
     match (&config.policies, &config.policy_bundle) {
         // a directory next to a required bundle would be unsigned
         (Some(_), Some(_)) => return Err(ConfigFault::value("policy_bundle", "in place of `policies`")),
@@ -111,20 +109,19 @@ fn whole(config: &Config) -> Result<(), ConfigFault> {
     if config.routes.is_empty() {
         return Err(ConfigFault::missing("route", "there is nothing to serve"));
     }
-    if config.authorities.is_empty() {
-        return Err(ConfigFault::missing("authority", "no context could ever be allowed"));
-    }
+    deny(config.authorities.is_empty(), || {
+        ConfigFault::missing("authority", "no context could ever be allowed")
+    })?;
     let of_agents = |route: &RouteConfig| route.a2a.push.as_ref().is_some_and(|push| !push.plain);
     let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none() || of_agents(route));
     let tls_upstream = config.routes.iter().any(|route| route.upstream.tls);
-    if config.tls.is_none() && (tls_listener || tls_upstream) {
-        let needed = "listeners and https upstreams need the gateway's own certificate";
-        return Err(ConfigFault::missing("tls", needed));
-    }
+    deny(config.tls.is_none() && (tls_listener || tls_upstream), || {
+        ConfigFault::missing("tls", "listeners and https upstreams need the gateway's own certificate")
+    })?;
     let handshakes = config.routes.iter().any(|route| route.agent.handshake.is_some());
-    if config.trust_domains.is_empty() && (tls_listener || tls_upstream || handshakes) {
-        return Err(ConfigFault::missing("trust_domain", "no certificate could ever be verified"));
-    }
+    deny(config.trust_domains.is_empty() && (tls_listener || tls_upstream || handshakes), || {
+        ConfigFault::missing("trust_domain", "no certificate could ever be verified")
+    })?;
     Ok(())
 }
 
@@ -136,12 +133,10 @@ fn authorities(config: &Config) -> Result<(), ConfigFault> {
     once("credential_issuer.issuer", config.credential_issuers.iter().map(|issuer| &issuer.issuer))?;
     once("authority.name", all.iter().map(|authority| &authority.name))?;
     once("authority.lines", all.iter().flat_map(|authority| &authority.lines))?;
-    if all.len() > 1 && all.iter().any(|authority| authority.lines.iter().any(|line| line == "*")) {
-        return Err(ConfigFault::value(
-            "authority.lines",
-            "without `*` where there is more than one authority",
-        ));
-    }
+    deny(
+        all.len() > 1 && all.iter().any(|authority| authority.lines.iter().any(|line| line == "*")),
+        || ConfigFault::value("authority.lines", "without `*` where there is more than one authority"),
+    )?;
     for crls in config.trust_domains.iter().filter_map(|domain| domain.crls.as_ref()) {
         if !all.iter().any(|authority| authority.name == crls.authority) {
             return Err(ConfigFault::value("trust_domain.crls.authority", "the name of an `[[authority]]`"));
@@ -173,7 +168,7 @@ fn authorities(config: &Config) -> Result<(), ConfigFault> {
 fn once<'a>(key: &str, names: impl Iterator<Item = &'a String>) -> Result<(), ConfigFault> {
     let mut seen = HashSet::new();
     match names.into_iter().find(|name| !seen.insert(*name)) {
-        Some(name) => Err(ConfigFault::Twice { key: key.to_owned(), what: name.clone() }),
+        Some(name) => Err(ConfigFault::twice(key, name)),
         None => Ok(()),
     }
 }
@@ -186,7 +181,7 @@ fn listeners(config: &Config) -> Result<(), ConfigFault> {
         for listen in std::iter::once(&route.listen).chain(route.a2a.push.as_ref().map(|push| &push.listen)) {
             let shared = !matches!(listen, Listen::Tcp(address) if address.port() == 0);
             if shared && taken.contains(&listen) {
-                return Err(ConfigFault::Twice { key: "route.listen".to_owned(), what: listen.to_string() });
+                return Err(ConfigFault::twice("route.listen", listen));
             }
             taken.push(listen);
         }
@@ -196,7 +191,7 @@ fn listeners(config: &Config) -> Result<(), ConfigFault> {
 
 /// Checks that only this machine is reached without TLS, and that the card has a URL.
 fn addresses(route: &RouteConfig) -> Result<(), ConfigFault> {
-    let plain = |name: &str| Err(ConfigFault::PlainText { key: key(route, name) });
+    let plain = |name: &str| Err(ConfigFault::plain_text(key(route, name)));
     if route.plain_sender.is_some() && !route.listen.local() {
         return plain("listen");
     }
@@ -215,29 +210,26 @@ fn addresses(route: &RouteConfig) -> Result<(), ConfigFault> {
 /// Checks that names and web origins stand where they are judged.
 fn listener(route: &RouteConfig) -> Result<(), ConfigFault> {
     let plain = route.plain_sender.is_some();
-    if !route.hosts.is_empty() && (!plain || matches!(route.listen, Listen::Unix(_))) {
-        let must = "left out but on a plain tcp listener: elsewhere no name is judged";
-        return Err(fault(route, "hosts", must));
-    }
-    if !route.origins.is_empty() && !plain && route.protocol != Protocol::Mcp {
-        let must = "left out where certificates say who speaks, but in the binding `mcp`";
-        return Err(fault(route, "origins", must));
-    }
+    deny(!route.hosts.is_empty() && (!plain || matches!(route.listen, Listen::Unix(_))), || {
+        fault(route, "hosts", "left out but on a plain tcp listener: elsewhere no name is judged")
+    })?;
+    deny(!route.origins.is_empty() && !plain && route.protocol != Protocol::Mcp, || {
+        fault(route, "origins", "left out where certificates say who speaks, but in the binding `mcp`")
+    })?;
     Ok(())
 }
 
 /// Checks the options about the agent behind the route.
 fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
-    if route.l8.websocket && route.agent.upstream_http2 {
-        return Err(fault(route, "websocket", "left out with `upstream_http2`"));
-    }
-    if route.a2a.transports.contains(&Transport::Grpc) && !route.agent.upstream_http2 {
-        return Err(ConfigFault::missing(key(route, "upstream_http2"), "grpc is spoken over http/2 only"));
-    }
-    if route.mcp.authorization_servers.is_some() && !route.forward_authorization {
-        let must = "left out unless `forward_authorization` is on";
-        return Err(fault(route, "authorization_servers", must));
-    }
+    deny(route.l8.websocket && route.agent.upstream_http2, || {
+        fault(route, "websocket", "left out with `upstream_http2`")
+    })?;
+    deny(route.a2a.transports.contains(&Transport::Grpc) && !route.agent.upstream_http2, || {
+        ConfigFault::missing(key(route, "upstream_http2"), "grpc is spoken over http/2 only")
+    })?;
+    deny(route.mcp.authorization_servers.is_some() && !route.forward_authorization, || {
+        fault(route, "authorization_servers", "left out unless `forward_authorization` is on")
+    })?;
     match (route.a2a.card, &route.a2a.card_keys) {
         (CardChoice::Untouched, None) => Err(ConfigFault::missing(
             key(route, "card_keys"),
@@ -253,10 +245,16 @@ fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
 /// Checks A2A versions: 0.3 is supported over JSON-RPC only, and the other transports need 1.0.
 fn versions(route: &RouteConfig) -> Result<(), ConfigFault> {
     let (versions, transports) = (&route.a2a.versions, &route.a2a.transports);
-    if versions.contains(&Version::V03) && !transports.contains(&Transport::JsonRpc) {
-        let must = "without `0.3` where `transports` is without `jsonrpc`: 0.3 is carried over no other";
-        return Err(fault(route, "versions", must));
-    }
+    deny(versions.len() > 2 || versions.first() == versions.get(1), || {
+        fault(route, "versions", "`1.0`, `0.3`, or both, each once")
+    })?;
+    deny(versions.contains(&Version::V03) && !transports.contains(&Transport::JsonRpc), || {
+        fault(
+            route,
+            "versions",
+            "without `0.3` where `transports` is without `jsonrpc`: 0.3 is carried over no other",
+        )
+    })?;
     let other = transports.iter().find(|transport| **transport != Transport::JsonRpc);
     match other.filter(|_| !versions.contains(&Version::V10)) {
         None => Ok(()),
@@ -305,11 +303,15 @@ fn contexts(route: &RouteConfig, lines: &Lines) -> Result<(), ConfigFault> {
     ))
 }
 
+fn deny(when: bool, fault: impl FnOnce() -> ConfigFault) -> Result<(), ConfigFault> {
+    if when { Err(fault()) } else { Ok(()) }
+}
+
 fn key(route: &RouteConfig, name: &str) -> String {
     format!("route `{}`: {name}", route.name)
 }
 
-fn fault(route: &RouteConfig, name: &str, must: impl Into<String>) -> ConfigFault {
+fn fault(route: &RouteConfig, name: &str, must: impl std::fmt::Display) -> ConfigFault {
     ConfigFault::value(key(route, name), must)
 }
 

@@ -7,8 +7,8 @@ use semgate_certs::token::TokenAlgorithm;
 use semgate_statement::{CosignerVerifier, Lines};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::read::{self, Text, between, checked, fault, one, some, span, text, within};
-use super::{MAX_STATUS_AGE, Upstream};
+use super::Upstream;
+use super::read::{self, between, checked, number, seconds, some, span, text, within};
 
 /// A trust domain whose agents may connect. An id under this name counts only under these roots.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -37,7 +37,7 @@ pub struct CrlSource {
     pub sets: Vec<String>,
     /// Interval between fetches. 5 min: lists are signed for hours or days.
     #[serde(
-        default = "CrlSource::every",
+        default = "seconds::<300>",
         deserialize_with = "within::<_, 1_000, 86_400_000>",
         serialize_with = "span"
     )]
@@ -47,10 +47,6 @@ pub struct CrlSource {
 impl CrlSource {
     fn sets() -> Vec<String> {
         vec![String::new()]
-    }
-
-    fn every() -> Duration {
-        Duration::from_secs(300)
     }
 }
 
@@ -98,13 +94,13 @@ pub struct AuthorityConfig {
     #[serde(deserialize_with = "authority")]
     pub name: String,
     /// `https://host:port` without a path, or a mirror on this machine over `http://`.
-    #[serde(deserialize_with = "authority_url", serialize_with = "one::serialize")]
+    #[serde(deserialize_with = "authority_url")]
     pub url: Upstream,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
     /// Number of root keys that must sign for the root; 1 unless the root is split.
     #[serde(
-        default = "AuthorityConfig::root_threshold",
+        default = "number::<1>",
         deserialize_with = "between::<_, _, 1, { semgate_statement::root::MAX_ROOT_KEYS as u64 }>"
     )]
     pub root_threshold: u64,
@@ -136,14 +132,14 @@ pub struct AuthorityConfig {
     pub distrusted: bool,
     /// The longest accepted lifetime of a head. A revocation that takes more than a day to apply is useless.
     #[serde(
-        default = "AuthorityConfig::max_status_age",
+        default = "seconds::<900>",
         deserialize_with = "within::<_, 1_000, 86_400_000>",
         serialize_with = "span"
     )]
     pub max_status_age: Duration,
     /// Poll interval for the head while no event arrives. 5 s: it bounds the delay of a revocation while the stream is down.
     #[serde(
-        default = "AuthorityConfig::poll",
+        default = "seconds::<5>",
         deserialize_with = "within::<_, 1_000, 3_600_000>",
         serialize_with = "span"
     )]
@@ -151,21 +147,9 @@ pub struct AuthorityConfig {
 }
 
 impl AuthorityConfig {
-    fn root_threshold() -> u64 {
-        1
-    }
-
     /// Stands for the number of witnesses until all settings are read.
     pub(super) fn every_witness() -> usize {
         usize::MAX
-    }
-
-    fn max_status_age() -> Duration {
-        MAX_STATUS_AGE
-    }
-
-    fn poll() -> Duration {
-        Duration::from_secs(5)
     }
 }
 
@@ -217,9 +201,8 @@ fn authority<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 }
 
 fn authority_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Upstream, D::Error> {
-    let url = Upstream::read(&String::deserialize(deserializer)?).ok();
-    let url = url.filter(|url| (url.tls || url.local()) && url.path == "/");
-    url.ok_or_else(|| fault("`https://host:port` without a path, or `http://` on this machine"))
+    let must = "`https://host:port` without a path, or `http://` on this machine";
+    checked(deserializer, must, |url: &Upstream| (url.tls || url.local()) && url.path == "/")
 }
 
 fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -17,7 +17,7 @@ use semgate_protocol::Binding;
 use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
-use crate::config::{Config, Limits, Protocol, RouteConfig};
+use crate::config::{Config, Limits, Part, Protocol, RouteConfig};
 use crate::control::crls::{Lists, Stores};
 use crate::control::follow::{self, First, Memory, Recognisers};
 use crate::fault::RunFault;
@@ -149,7 +149,7 @@ pub(super) fn shared(
 
 /// A route in the inspector's form.
 pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
-    let (admit, owned) = (&route.agent.admit, &route.owned);
+    let (admit, owned) = (|part| route.agent.admit.contains(&part), &route.owned);
     Arc::new(Route {
         name: route.name.clone(),
         binding: match route.protocol {
@@ -160,13 +160,18 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         receiver: route.receiver.clone(),
         upstream: route.upstream.to_string(),
         contexts: route.contexts.clone(),
-        text_parts: TextParts { text: admit.text, raw: admit.file, url: admit.file, data: admit.data },
+        text_parts: TextParts {
+            text: admit(Part::Text),
+            raw: admit(Part::File),
+            url: admit(Part::File),
+            data: admit(Part::Data),
+        },
         tenant: None,
         options: RouteOptions {
             versions: route.a2a.versions.clone(),
             default_contexts: route.default_contexts.clone(),
             require_lock: route.agent.require_lock,
-            passes_handshakes: admit.handshake,
+            passes_handshakes: admit(Part::Handshake),
             keeps_callers_apart: owned.keeps_callers_apart,
             answer_from_code_lists: route.speech.answer_from_code_lists,
             group: None,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::context_names::{Extension, NamedAt};
 use super::security::Passing;
-use crate::config::{RouteConfig, Transport};
+use crate::config::{Part, RouteConfig, Transport};
 use crate::upstream::internal_addresses::InternalAddresses;
 
 /// Maximum bytes of one text: a paragraph.
@@ -51,7 +51,7 @@ impl Says {
     /// Creates the gateway's members. `url` is the callers' address of the route; `routes` are all routes of the gateway.
     pub(crate) fn new(route: &RouteConfig, routes: &[RouteConfig], url: String, extension: String) -> Self {
         let a2a = &route.a2a;
-        let mixed = route.agent.admit.text || route.agent.admit.file;
+        let mixed = route.agent.admit.iter().any(|part| matches!(part, Part::Text | Part::File));
         Self {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
