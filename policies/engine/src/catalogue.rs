@@ -17,7 +17,7 @@ use crate::spaces::{After, Holder, Spaces};
 use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
-pub(crate) const CONTEXT_MEMBERS: [&str; 12] = [
+pub const CONTEXT_MEMBERS: [&str; 12] = [
     "receiver",
     "line",
     "major",

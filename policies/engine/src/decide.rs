@@ -36,8 +36,9 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Returns true if free text stands in the instance or beside it in the message.
-    pub(crate) fn has_free_text(&self) -> bool {
+    /// True if free text stands in the instance or outside of it in the message.
+    #[must_use]
+    pub fn has_free_text(&self) -> bool {
         self.circumstances.scores.beside > 0 || self.shape.has_free_text(self.value)
     }
 }
@@ -155,6 +156,33 @@ pub enum Verdict {
         /// schema promises.
         rule: &'static str,
     },
+}
+
+impl Verdict {
+    /// The policies that decided, or that could not be evaluated; empty where none was asked.
+    #[must_use]
+    pub fn policies(&self) -> Texts {
+        match self {
+            Self::Permitted { policies, .. }
+            | Self::Denied { policies, .. }
+            | Self::Errored { policies, .. } => policies.clone(),
+            Self::Untypable { .. } => Texts::default(),
+        }
+    }
+
+    /// The verdict in one word: `permitted`, `approval` (permitted once a human agrees), `denied`, `error` or `untypable`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
+                "approval"
+            }
+            Self::Permitted { .. } => "permitted",
+            Self::Denied { .. } => "denied",
+            Self::Errored { .. } => "error",
+            Self::Untypable { .. } => "untypable",
+        }
+    }
 }
 
 /// Proof that some policy could let this sender use some concept of a line.

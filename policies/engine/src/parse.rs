@@ -42,11 +42,6 @@ impl Written {
     pub fn permits(&self) -> bool {
         self.policy.effect() == Effect::Permit
     }
-
-    /// True for a permit with `@approve`.
-    pub fn asks(&self) -> bool {
-        self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
-    }
 }
 
 /// Parses every file; all faults of all files are found in one go.

@@ -3,6 +3,7 @@
 use semgate_contexts::Performative;
 
 use super::*;
+use crate::Circumstances;
 
 fn may(policies: &str, sender: &str) -> bool {
     let house = House::with(policies).unwrap();

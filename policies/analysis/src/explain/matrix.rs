@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use semgate_contexts::{Context, Performative, Shape, json::Object};
+use semgate_policies::{
+    AgentEntry, CONTEXT_MEMBERS, Circumstances, ConceptType, ParsedPolicy, PolicyFault, PolicyLimits,
+    Question, TypedShape,
+};
 
 use super::scope::{self, Fit};
 use super::truth::{Members, Open, Truth, Unknown};
 use super::{Against, Explainer};
-use crate::ask::Resolved;
-use crate::catalogue::{ShapeInfo, TypeInfo};
-use crate::parse::Written;
-use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, negotiated_terms};
 
-/// What becomes of everything that one agent could say of one concept under one performative. It is computed without a message: where it
-/// says never or always, no message comes out otherwise as far as policies go.
+/// The verdict of all messages of one agent about one concept under one performative, computed without a message. Where it is never or
+/// always, policies decide no message otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
     /// No policy lets it pass, whatever is in it.
@@ -59,6 +59,21 @@ struct Class<'e> {
     entry: Option<&'e AgentEntry>,
 }
 
+impl Class<'_> {
+    fn id(&self) -> &str {
+        self.entry.map_or(NOBODY, |entry| &entry.id)
+    }
+}
+
+/// One version of a concept, to ask about the concept at all.
+struct Sample<'p> {
+    context: &'p Context,
+    shape: &'p Shape,
+    typed: TypedShape<'p>,
+    /// True if free text may stand in any version, or outside of the instance.
+    texts: bool,
+}
+
 impl Explainer {
     /// The matrix of everything that these policies know.
     ///
@@ -66,47 +81,40 @@ impl Explainer {
     /// [`PolicyFault::TooLarge`] if it would take more looks at policies than [`PolicyLimits::max_matrix_looks`].
     pub fn matrix(&self, limits: &PolicyLimits) -> Result<Matrix, PolicyFault> {
         let classes = self.classes();
-        let catalogue = &self.policies.asker().catalogue;
-        let columns = catalogue.types.iter().map(|info| info.performatives.len()).sum::<usize>();
-        let looks = columns.saturating_mul(classes.len()).saturating_mul(self.written.len());
+        let columns =
+            self.policies.concept_types().map(|concept| concept.performatives().len()).sum::<usize>();
+        let looks = columns.saturating_mul(classes.len()).saturating_mul(self.parsed.len());
         if looks > limits.max_matrix_looks {
             let what = format!(
                 "looks of a matrix of {} kinds of agents by {columns} performatives of concepts over {} policies",
                 classes.len(),
-                self.written.len()
+                self.parsed.len()
             );
             return Err(PolicyFault::TooLarge { what, limit: limits.max_matrix_looks });
         }
         let mut matrix = Matrix::default();
-        for (of_type, info) in catalogue.types.iter().enumerate() {
-            let Some((context, shape, own, texts)) = self.stand_in(of_type, info) else { continue };
-            let texts = texts || may_have_text_outside(info);
+        for concept in self.policies.concept_types() {
+            let Some(sample) = self.sample(concept) else { continue };
             let mut rows: Vec<MatrixRow> = Vec::new();
             for class in &classes {
-                let cell = |action| (action, self.cell(class, action, (context, shape, own, info), texts));
-                let cells: BTreeMap<Performative, Cell> = info.performatives.iter().map(cell).collect();
+                let cell = |action| (action, self.cell(class, action, &sample));
+                let cells: BTreeMap<Performative, Cell> = concept.performatives().iter().map(cell).collect();
                 match rows.iter_mut().find(|row| row.cells == cells) {
                     Some(row) => row.agents.extend(class.names.iter().cloned()),
                     None => rows.push(MatrixRow { agents: class.names.clone(), cells }),
                 }
             }
-            matrix.concepts.insert(info.name.clone(), rows);
+            matrix.concepts.insert(concept.name().to_owned(), rows);
         }
         Ok(matrix)
     }
 
-    /// Agents of the same groups, credentials and trust domain that no policy names; one that some policy names is alone.
+    /// Groups agents of the same groups, credentials and trust domain; an agent that a policy names is alone.
     fn classes(&self) -> Vec<Class<'_>> {
-        let named: BTreeSet<String> = self
-            .written
-            .iter()
-            .flat_map(|written| written.policy.entity_literals())
-            .map(|uid| uid.id().unescaped().to_owned())
-            .collect();
         let mut seen: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
         let mut classes: Vec<Class<'_>> = Vec::new();
         for entry in self.policies.agents() {
-            let own = if named.contains(&entry.id) { entry.id.as_str() } else { "" };
+            let own = if self.named.contains(&entry.id) { entry.id.as_str() } else { "" };
             let domain = entry.id.split('/').nth(2).unwrap_or_default();
             let key = (entry.groups.as_slice(), entry.credentials.as_slice(), entry.disabled, domain, own);
             let name = entry.alias.clone().unwrap_or_else(|| entry.id.clone());
@@ -122,72 +130,56 @@ impl Explainer {
         classes
     }
 
-    /// Some shape of a type, to ask about it at all, and whether free text may stand in or beside any of its versions. For a learnt type,
-    /// which no document defines, any shape.
-    fn stand_in<'s>(
-        &'s self,
-        of_type: usize,
-        info: &TypeInfo,
-    ) -> Option<(&'s Context, &'s Shape, &'s ShapeInfo, bool)> {
-        let catalogue = &self.policies.asker().catalogue;
-        let all = || {
-            self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)))
+    /// The first version of a concept. A learnt term, which no document defines, takes any shape.
+    fn sample<'s>(&'s self, concept: ConceptType<'s>) -> Option<Sample<'s>> {
+        let learnt = match concept.is_learnt() {
+            true => Some(self.policies.learnt_shape(concept.name().rsplit("::").next()?)?),
+            false => None,
         };
-        if negotiated_terms::is_learnt(info) {
-            let own = catalogue.learnt(info.name.rsplit("::").next()?)?;
-            return all().next().map(|(context, shape)| (context, shape, own, false));
-        }
-        let of = |(context, shape): &(&'s Context, &'s Shape)| {
-            catalogue.shape(context.digest(), shape.name()).filter(|resolved| resolved.of_type == of_type)
-        };
-        let texts = all().any(|both| of(&both).is_some() && both.1.may_have_free_text());
-        all().find_map(|both| Some((both.0, both.1, of(&both)?, texts)))
+        let all =
+            self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (context, shape)));
+        let mut of_concept = all.filter_map(|(context, shape)| {
+            let own = || self.policies.typed_shape(context.digest(), shape.name());
+            let typed = learnt.or_else(own).filter(|typed| typed.concept.name() == concept.name())?;
+            Some(Sample { context, shape, typed, texts: shape.may_have_free_text() })
+        });
+        let mut first = of_concept.next()?;
+        first.texts = !concept.is_learnt()
+            // MCP has text outside of instances, and nobody says the vocabulary of A2A there
+            && (concept.line().as_str() != "a2a" || first.texts || of_concept.any(|other| other.texts));
+        Some(first)
     }
 
-    fn cell(
-        &self,
-        class: &Class<'_>,
-        action: Performative,
-        (context, shape, own, info): (&Context, &Shape, &ShapeInfo, &TypeInfo),
-        texts: bool,
-    ) -> Cell {
+    fn cell(&self, class: &Class<'_>, action: Performative, sample: &Sample<'_>) -> Cell {
         if class.entry.is_some_and(|entry| entry.disabled) {
             return Cell::Never;
         }
-        let asker = self.policies.asker();
-        let sender = class.entry.map_or(NOBODY, |entry| entry.id.as_str());
-        let reaches = |written: &Written| {
-            written.permits()
-                && [
-                    scope::resource(written, info),
-                    scope::principal(written, sender, class.entry),
-                    scope::action(written, action),
-                ]
-                .iter()
-                .all(|fit| *fit == Fit::Yes)
+        let reaches = |parsed: &ParsedPolicy| {
+            parsed.permits()
+                && scope::resource(parsed, sample.typed.concept) == Fit::Yes
+                && scope::principal(parsed, class.id(), class.entry) == Fit::Yes
+                && scope::action(parsed, action) == Fit::Yes
         };
-        if !self.written.iter().any(reaches) {
+        if !self.parsed.iter().any(reaches) {
             return Cell::Never;
         }
         let nothing = Object::default();
         let question = Question {
-            sender,
+            sender: class.id(),
             receiver: NOBODY,
             action,
-            context,
-            shape,
+            context: sample.context,
+            shape: sample.shape,
             value: &nothing,
             without: None,
             binding: "",
             direction: "",
             circumstances: Circumstances::at(0),
         };
-        let position = class.entry.and_then(|entry| asker.agents.list.position(&entry.id));
-        let resolved = Resolved { shape: own, info, sender: position, receiver: None, free_text: false };
-        let members = crate::catalogue::CONTEXT_MEMBERS.iter().map(|member| (*member).to_owned());
+        let members = CONTEXT_MEMBERS.iter().map(|member| (*member).to_owned());
         let unknown = Unknown {
             resource: Members::Unknown,
-            context: if texts {
+            context: if sample.texts {
                 Members::Unknown
             } else {
                 // where no version has free text, there is none
@@ -197,19 +189,13 @@ impl Explainer {
             stranger: class.entry.is_none(),
             ..Unknown::default()
         };
-        let Ok(scene) = self.scene(&question, &resolved, unknown) else {
+        let Ok(scene) = self.scene(&question, sample.typed, false, unknown) else {
             return Cell::Depends(BTreeSet::from(["what cannot be asked".to_owned()]));
         };
-        let mut all = self.against((sender, action), &resolved, &scene);
+        let mut all = self.against(&question, sample.typed, &scene);
         all.retain(Against::in_scope);
         asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
     }
-}
-
-/// Returns true if free text may stand in the message outside of an instance of this type. MCP has such text, and the vocabulary of A2A is
-/// never said there.
-fn may_have_text_outside(info: &TypeInfo) -> bool {
-    !negotiated_terms::is_learnt(info) && info.line.as_str() != "a2a"
 }
 
 /// The same with approvals: one permit that applies and asks for one is enough to need it.
@@ -217,8 +203,8 @@ fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
     if cell == Cell::Never {
         return cell;
     }
-    let asks = |one: &&Against<'_>| one.written.asks();
-    let permits = || all.iter().filter(|one| one.written.permits() && one.truth != Truth::False);
+    let asks = |one: &&Against<'_>| one.parsed.asks();
+    let permits = || all.iter().filter(|one| one.parsed.permits() && one.truth != Truth::False);
     let always = permits().filter(asks).any(|one| one.truth == Truth::True);
     let reads = match &cell {
         Cell::Depends(reads) => reads.clone(),
@@ -238,7 +224,7 @@ fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
 
 /// The verdict over policies of which some are open; or what it depends on.
 pub(super) fn settled(all: &[Against<'_>]) -> Result<Cell, Open> {
-    let of = |permits: bool| all.iter().filter(move |one| one.written.permits() == permits);
+    let of = |permits: bool| all.iter().filter(move |one| one.parsed.permits() == permits);
     let is = |one: &Against<'_>, truth: &Truth| one.truth == *truth;
     if all.iter().any(|one| matches!(one.truth, Truth::Error(_)))
         || of(false).any(|one| is(one, &Truth::True))
@@ -252,7 +238,7 @@ pub(super) fn settled(all: &[Against<'_>]) -> Result<Cell, Open> {
     for one in all {
         if let Truth::Open(own) = &one.truth {
             // another permit changes nothing, unless it could fail
-            if !permitted || !one.written.permits() || own.may_fail {
+            if !permitted || !one.parsed.permits() || own.may_fail {
                 any = true;
                 open = open.with(own.clone());
             }

@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 
 use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
+use semgate_policies::{
+    Circumstances, Credentials, FieldPath, Obligations, Question, Scores, Session, Texts, TypedShape,
+    Verdict, dotted, has_field,
+};
 
 use super::matrix::{Cell, settled};
 use super::recorded::{self, Recorded};
 use super::truth::{Members, Truth, Unknown};
-use super::{Against, Explainer, Explanation, deciding, digests};
-use crate::ask::Resolved;
-use crate::catalogue::{ShapeInfo, TypeInfo};
-use crate::fields::dotted;
-use crate::{
-    Circumstances, Credentials, FieldPath, Obligations, Question, Scores, Session, Texts, Verdict, has_field,
-};
+use super::{Against, Explainer, Explanation, digests};
 
 /// A measurement that records keep only with the whole instance.
 const TEXT_LENGTH: &str = "scores.text_length";
@@ -59,9 +57,7 @@ pub struct Recalled {
 
 /// The pieces of a recorded question.
 struct Pieces<'a> {
-    action: Performative,
-    shape: &'a ShapeInfo,
-    info: &'a TypeInfo,
+    typed: TypedShape<'a>,
     question: Question<'a>,
     /// The concept, as records name what is redacted of it.
     concept: &'a str,
@@ -113,18 +109,17 @@ impl Explainer {
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is no object")?;
-            self.recall_one(parties, circumstances, (kept, recorded))
+            self.recall_one(self.pieces(parties, circumstances, kept)?, kept, recorded)
         };
         questions.iter().map(one).collect()
     }
 
     fn recall_one(
         &self,
-        parties: Parties<'_>,
-        circumstances: Circumstances<'_>,
-        (kept, recorded): (&Object<'_>, Recorded<'_>),
+        pieces: Pieces<'_>,
+        kept: &Object<'_>,
+        recorded: Recorded<'_>,
     ) -> Result<Recalled, String> {
-        let pieces = self.pieces(parties, circumstances, kept)?;
         let of_concept =
             |name: &&str| name.strip_prefix(pieces.concept)?.strip_prefix('.').map(str::to_owned);
         let gone: BTreeSet<String> = match kept.get("redacted").and_then(Json::as_array) {
@@ -149,11 +144,11 @@ impl Explainer {
             self.looked(&pieces, &gone)?
         };
         Ok(Recalled {
-            concept: pieces.info.name.clone(),
+            concept: pieces.typed.concept.name().to_owned(),
             then,
             then_by,
-            now: look.verdict.as_ref().map(crate::record::answer),
-            now_by: look.verdict.as_ref().map(ids).unwrap_or_default(),
+            now: look.verdict.as_ref().map(Verdict::word),
+            now_by: look.verdict.iter().flat_map(|verdict| verdict.policies().to_vec()).collect(),
             then_redacted: if passed { named(&gone) } else { BTreeSet::new() },
             now_redacted: named(&taken),
             missing: look.missing,
@@ -212,31 +207,23 @@ impl Explainer {
         absent: &BTreeSet<String>,
         decided: Option<Verdict>,
     ) -> Result<Look, String> {
-        let asker = self.policies.asker();
-        let question = &pieces.question;
-        let resolved = Resolved {
-            shape: pieces.shape,
-            info: pieces.info,
-            sender: asker.agents.list.position(question.sender),
-            receiver: asker.agents.list.position(question.receiver),
-            free_text: pieces.free_text,
-        };
+        let (question, typed) = (&pieces.question, pieces.typed);
         let mut unknown = pieces.unknown_but(changed);
         unknown.digests.extend(absent.iter().map(|name| (name.clone(), digests::nothing())));
-        let scene = match self.scene(question, &resolved, unknown) {
+        let scene = match self.scene(question, typed, pieces.free_text, unknown) {
             Ok(scene) => scene,
             Err(Verdict::Untypable { path, rule }) => return Ok(unfit(Some((path, rule)))),
             Err(Verdict::Errored { why, .. }) => return Err(format!("it cannot be asked: {why}")),
             Err(_) => return Err("it cannot be asked".to_owned()),
         };
-        let mut against = self.against((question.sender, pieces.action), &resolved, &scene);
+        let mut against = self.against(question, typed, &scene);
         if let Some(decided) = &decided {
             against.iter_mut().for_each(|one| one.settle(decided));
         }
         let all: Vec<Against<'_>> = against.iter().filter(|one| one.in_scope()).cloned().collect();
         let (verdict, missing) = if decided.is_some() {
             (decided, BTreeSet::new())
-        } else if self.disabled(&resolved) {
+        } else if self.disabled(question.sender) || self.disabled(question.receiver) {
             (Some(Verdict::Denied { policies: Texts::default(), notices: Texts::default() }), BTreeSet::new())
         } else {
             match settled(&all) {
@@ -245,7 +232,7 @@ impl Explainer {
                 Err(open) => (None, open.reads),
             }
         };
-        let explanation = self.report(&resolved, verdict.clone(), &scene, &against);
+        let explanation = self.report(question, verdict.clone(), &scene, &against);
         Ok(Look { verdict, missing, explanation })
     }
 
@@ -260,12 +247,11 @@ impl Explainer {
         let learnt = kept.get("learnt").and_then(Json::as_bool).unwrap_or_default();
         let action: Performative =
             text(kept, "performative")?.parse().map_err(|_| "a performative that is none")?;
-        let catalogue = &self.policies.asker().catalogue;
         let mut shapes =
             self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)));
-        let (of, resolved) = if learnt {
+        let (of, typed) = if learnt {
             let nothing = || format!("no policy names `learnt::{name}`");
-            (shapes.next(), catalogue.learnt(name).ok_or_else(nothing)?)
+            (shapes.next(), self.policies.learnt_shape(name).ok_or_else(nothing)?)
         } else {
             let here = shapes.find(|(context, shape)| *context.digest() == digest && shape.name() == name);
             let missing = || {
@@ -273,11 +259,10 @@ impl Explainer {
                     "the document of `{urn}` with this digest is not loaded: name its file with `--context`"
                 )
             };
-            (here, catalogue.shape(&digest, name).ok_or_else(missing)?)
+            (here, self.policies.typed_shape(&digest, name).ok_or_else(missing)?)
         };
         let (context, shape) = of.ok_or("there is no context")?;
         let concept = context.terms().find(|term| term.shapes().any(|one| one.name() == name));
-        let info = catalogue.types.get(resolved.of_type).ok_or("a concept without a type")?;
         let value = kept.get("values").and_then(Json::as_object).ok_or("it has no `values`")?;
         let unkept = kept.get("unkept").and_then(Json::as_array).ok_or("it has no `unkept`")?;
         let unkept: BTreeSet<String> = unkept.iter().filter_map(Json::as_str).map(str::to_owned).collect();
@@ -307,17 +292,17 @@ impl Explainer {
             circumstances,
         };
         let concept = concept.map_or(name, Term::name);
-        Ok(Pieces { action, shape: resolved, info, question, concept, unknown, free_text })
+        Ok(Pieces { typed, question, concept, unknown, free_text })
     }
 
     /// The verdict, where nothing is open that matters.
     fn verdict(&self, all: &[Against<'_>], cell: &Cell) -> Verdict {
         let of = |permits: bool| {
-            all.iter().filter(move |one| one.written.permits() == permits && one.truth == Truth::True)
+            all.iter().filter(move |one| one.parsed.permits() == permits && one.truth == Truth::True)
         };
         let failed = || all.iter().filter(|one| matches!(one.truth, Truth::Error(_)));
         let texts = |ids: &mut dyn Iterator<Item = &Against<'_>>| -> Texts {
-            ids.map(|one| one.written.id.to_string()).collect()
+            ids.map(|one| one.parsed.id.to_string()).collect()
         };
         if failed().next().is_some() {
             return Verdict::Errored { policies: texts(&mut failed()), why: "it cannot be evaluated".into() };
@@ -325,7 +310,7 @@ impl Explainer {
         match cell {
             Cell::Always => {
                 let obligations: Obligations =
-                    of(true).filter_map(|one| one.written.obligation.clone()).collect();
+                    of(true).filter_map(|one| one.parsed.obligation.clone()).collect();
                 Verdict::Permitted { policies: texts(&mut of(true)), obligations }
             }
             _ => Verdict::Denied { policies: texts(&mut of(false)), notices: Texts::default() },
@@ -341,7 +326,7 @@ fn unfit(at: Option<(String, &'static str)>) -> Look {
 /// What decides whether permits that change nothing of the verdict apply, where they ask for something that no other does: an approval,
 /// or members to be taken out.
 fn undecided(all: &[Against<'_>]) -> BTreeSet<String> {
-    let asked = |of: &Against<'_>| of.written.obligation.clone().filter(|_| of.written.permits());
+    let asked = |of: &Against<'_>| of.parsed.obligation.clone().filter(|_| of.parsed.permits());
     let applying = || all.iter().filter(|one| one.truth == Truth::True).filter_map(asked);
     let (approved, redacted): (bool, BTreeSet<FieldPath>) = (
         applying().any(|one| one.approve.is_some()),
@@ -389,10 +374,6 @@ impl Pieces<'_> {
             _ => Some(has_field(self.question.value, path)),
         }
     }
-}
-
-fn ids(verdict: &Verdict) -> BTreeSet<String> {
-    deciding(verdict).iter().map(str::to_owned).collect()
 }
 
 fn text<'a>(of: &'a Object<'a>, name: &str) -> Result<&'a str, String> {

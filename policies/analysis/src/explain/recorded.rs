@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use semgate_policies::{Obligations, Texts, Verdict};
+
 use super::truth::Truth;
-use super::{Against, Explainer, Explanation, deciding};
-use crate::{Obligations, Texts, Verdict};
+use super::{Against, Explainer, Explanation};
 
 /// The verdict of a value that policies cannot hold.
 pub(super) const UNTYPABLE: &str = "untypable";
@@ -26,8 +27,8 @@ impl Explainer {
         let policies: Texts = then_by.iter().cloned().collect();
         match then {
             "permitted" | "approval" => {
-                let of = self.written.iter().filter(|written| then_by.contains(&*written.id));
-                let obligations: Obligations = of.filter_map(|written| written.obligation.clone()).collect();
+                let of = self.parsed.iter().filter(|parsed| then_by.contains(&*parsed.id));
+                let obligations: Obligations = of.filter_map(|parsed| parsed.obligation.clone()).collect();
                 Some(Verdict::Permitted { policies, obligations })
             }
             "denied" => Some(Verdict::Denied { policies, notices: Texts::default() }),
@@ -41,13 +42,11 @@ impl Against<'_> {
     /// What is open of it, settled by what was decided: a verdict names every forbid that applied and, of what passed, every permit.
     pub(super) fn settle(&mut self, decided: &Verdict) {
         let Truth::Open(_) = self.truth else { return };
-        let named = deciding(decided).iter().any(|id| *id == *self.written.id);
+        let named = self.decided(decided);
         let holds = |holds: bool| Some(if holds { Truth::True } else { Truth::False });
         let truth = match decided {
             Verdict::Permitted { .. } => holds(named),
-            Verdict::Denied { policies, .. } if !self.written.permits() || policies.is_empty() => {
-                holds(named)
-            }
+            Verdict::Denied { policies, .. } if !self.parsed.permits() || policies.is_empty() => holds(named),
             Verdict::Errored { why, .. } if named => Some(Truth::Error(why.clone())),
             // beside a forbid, and beside what failed, nobody said whether it applied
             Verdict::Denied { .. } | Verdict::Errored { .. } | Verdict::Untypable { .. } => None,
@@ -56,7 +55,7 @@ impl Against<'_> {
     }
 }
 
-/// Why a value that policies cannot hold was refused, with its place and the type that it has no equal in, where they are known.
+/// Explains the refusal of a value that policies cannot hold, with its location and the type that it has no equal in, where they are known.
 pub(super) fn unfit(at: Option<(String, &'static str)>) -> Explanation {
     let note = match &at {
         Some((path, rule)) => {

@@ -10,11 +10,11 @@ use semgate_contexts::Performative;
 
 use super::truth::{Open, Truth};
 use super::{Cell, Explainer, Explanation, Holds, Part};
-use crate::tests::{
+use crate::house::{
     Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file,
     shipped_contexts, transfer,
 };
-use crate::{PolicyLimits, PolicySource, Verdict};
+use semgate_policies::{PolicyLimits, PolicySource, Verdict};
 
 const CONTINGENCY: &str = r#"{"if_condition_text":"demand spike","then_change_text":"order more"}"#;
 

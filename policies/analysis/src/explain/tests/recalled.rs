@@ -6,10 +6,10 @@ use semgate_contexts::{Performative, json};
 
 use super::super::{Explainer, Parties, Recalled, Recorded};
 use super::{CONTINGENCY, explainer, many_forms};
-use crate::tests::{
+use crate::house::{
     Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts, transfer,
 };
-use crate::{Circumstances, Keep, KeepAs, Keeper, PolicySource, Scores};
+use semgate_policies::{Circumstances, Keep, KeepAs, Keeper, PolicySource, Scores};
 
 pub(super) fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
     Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 
 use semgate_contexts::Digest;
+use semgate_policies::is_shown;
 
 use super::digests::by_digest;
 use super::scene::Scene;
-use crate::credentials::is_shown;
 
 /// The value of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub(crate) fn truth(expr: &Arc<Expr>, scene: &Scene) -> Truth {
             failed @ Truth::Error(_) => failed,
         },
         _ => {
-            if let Some(settled) = by_digest(expr, &scene.unknown().digests) {
+            if let Some(settled) = by_digest(expr, &scene.unknown.digests) {
                 return settled;
             }
             let mut open = Open::default();
@@ -178,7 +178,7 @@ fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
 
 /// Notes what an expression reads of what is not known and whether it could fail; true if everything that it reads is known.
 fn visit(expr: &Expr, scene: &Scene, open: &mut Open) -> bool {
-    let unknown = scene.unknown();
+    let unknown = &scene.unknown;
     match expr {
         Expr::Literal(Literal::Bool(_) | Literal::Long(_) | Literal::String(_) | Literal::EntityUID(_)) => {
             true
@@ -264,7 +264,7 @@ const fn var_name(var: &Var) -> &'static str {
 }
 
 fn attribute(of: &Expr, name: &str, scene: &Scene, open: &mut Open) -> bool {
-    let unknown = scene.unknown();
+    let unknown = &scene.unknown;
     // what was measured is known one by one
     if let Expr::GetAttr { expr, attr } = of
         && attr == "scores"

@@ -7,8 +7,8 @@ use semgate_contexts::{Performative, json};
 use super::super::{Recalled, Recorded};
 use super::explainer;
 use super::recalled::{kept, parties};
-use crate::tests::{Ask, House, RETAILER, WHOLESALER, one_file, shipped_contexts};
-use crate::{Keep, KeepAs, Keeper, PolicySource};
+use crate::house::{Ask, House, RETAILER, WHOLESALER, one_file, shipped_contexts};
+use semgate_policies::{Keep, KeepAs, Keeper, PolicySource};
 
 const PLAIN: &str = "@id(\"plain\") permit (principal, action, resource is travel::bookFlight_results) when { context.direction == \"reply\" };\n";
 const REDACTS: &str = "@id(\"redacts\") @redact(\"booking_reference\") permit (principal, action, resource is travel::bookFlight_results) \

@@ -1,5 +1,5 @@
-//! Why a question is answered as it is: for operators, on their machine. Nothing here decides anything; [`Policies::decide`] does, and
-//! what is said here is held against it in tests.
+//! Explanations of verdicts for operators: the policies that decided, and those that came near, clause by clause. They decide nothing;
+//! tests hold them against [`Policies::decide`].
 
 mod digests;
 mod line;
@@ -13,21 +13,20 @@ mod truth;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
-use semgate_contexts::{Context, Performative};
+use semgate_contexts::Context;
+use semgate_policies::{
+    Location, ParsedPolicy, Policies, PolicyFault, PolicyLimits, PolicySource, Question, TypedShape, Verdict,
+    dotted, parse_set,
+};
 
 pub use matrix::{Cell, Matrix, MatrixRow};
 pub use recall::{Parties, Recalled};
 pub use recorded::Recorded;
 
-use crate::ask::Resolved;
-use crate::fields::dotted;
-use crate::parse::{self, Written};
-use crate::policy_text;
-use crate::reads::{self, Reads};
-use crate::{Location, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
 use scene::Scene;
 use scope::Fit;
 use truth::{Truth, Unknown};
@@ -36,19 +35,20 @@ use truth::{Truth, Unknown};
 #[derive(Debug)]
 pub struct Explainer {
     policies: Policies,
-    written: Vec<Written>,
-    files: Vec<(String, String)>,
+    parsed: Vec<ParsedPolicy>,
+    /// Agents that policies name.
+    named: BTreeSet<String>,
     contexts: Vec<Arc<Context>>,
 }
 
-/// Why a question got its verdict.
+/// The verdict of a question with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
     /// The verdict, as [`Policies::decide`] gives it; none if it depends on what is not known.
     pub verdict: Option<Verdict>,
     /// The policies that had to do with it: those that decided first, then by id.
     pub policies: Vec<Weighed>,
-    /// Why no policy was asked, where none was.
+    /// The reason where no policy was asked.
     pub note: Option<String>,
 }
 
@@ -118,9 +118,9 @@ pub enum Holds {
 
 /// A policy against a scene, before it is put into words.
 #[derive(Clone)]
-struct Against<'w> {
-    written: &'w Written,
-    scope: [Fit; 3],
+struct Against<'p> {
+    parsed: &'p ParsedPolicy,
+    scope: [Fit; 2],
     truth: Truth,
 }
 
@@ -135,8 +135,11 @@ impl Explainer {
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
         let policies = Policies::load(source, contexts, limits)?;
-        let written = parse::parse(&source.files, limits)?;
-        Ok(Self { policies, written, files: source.files.clone(), contexts: contexts.to_vec() })
+        let (parsed, _) = parse_set(source, limits)?;
+        let literals = parsed.iter().flat_map(|one| one.policy.entity_literals());
+        let agents = literals.filter(|uid| uid.type_name().to_string() == "Agent");
+        let named = agents.map(|uid| uid.id().unescaped().to_owned()).collect();
+        Ok(Self { policies, parsed, named, contexts: contexts.to_vec() })
     }
 
     /// The policies.
@@ -145,26 +148,17 @@ impl Explainer {
         &self.policies
     }
 
-    /// Why a question about a concept of a context is answered as it is.
+    /// Explains the verdict of a question about a concept of a context.
     #[must_use]
     pub fn explain(&self, question: &Question<'_>) -> Explanation {
         let verdict = Some(self.policies.decide(question));
-        let asker = self.policies.asker();
         let nothing = |verdict| Explanation { verdict, ..Explanation::default() };
-        let shape = asker.catalogue.shape(question.context.digest(), question.shape.name());
-        let typed = shape.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)));
-        let Some((shape, info)) = typed else { return nothing(verdict) };
-        let resolved = Resolved {
-            shape,
-            info,
-            sender: asker.agents.list.position(question.sender),
-            receiver: asker.agents.list.position(question.receiver),
-            free_text: question.has_free_text(),
-        };
-        match self.scene(question, &resolved, Unknown::default()) {
+        let typed = self.policies.typed_shape(question.context.digest(), question.shape.name());
+        let Some(typed) = typed else { return nothing(verdict) };
+        match self.scene(question, typed, question.has_free_text(), Unknown::default()) {
             Ok(scene) => {
-                let against = self.against((question.sender, question.action), &resolved, &scene);
-                self.report(&resolved, verdict, &scene, &against)
+                let against = self.against(question, typed, &scene);
+                self.report(question, verdict, &scene, &against)
             }
             Err(Verdict::Untypable { path, rule }) => recorded::unfit(Some((path, rule))),
             Err(_) => nothing(verdict),
@@ -174,102 +168,78 @@ impl Explainer {
     /// A verdict with the policies around it.
     fn report(
         &self,
-        resolved: &Resolved<'_>,
+        question: &Question<'_>,
         verdict: Option<Verdict>,
         scene: &Scene,
         against: &[Against<'_>],
     ) -> Explanation {
-        if self.disabled(resolved) {
+        if self.disabled(question.sender) || self.disabled(question.receiver) {
             let note = Some("an agent is disabled in `entities.json`".to_owned());
             return Explanation { verdict, policies: Vec::new(), note };
         }
-        let deciding = verdict.as_ref().map(deciding).unwrap_or_default();
         let near = against.iter().filter(|one| one.is_near());
-        let mut policies: Vec<Weighed> = near.map(|one| self.weighed(one, &deciding, scene)).collect();
+        let mut policies: Vec<Weighed> = near.map(|one| one.weighed(verdict.as_ref(), scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
         Explanation { verdict, policies, note: None }
     }
 
-    fn disabled(&self, resolved: &Resolved<'_>) -> bool {
-        let agents = &self.policies.asker().agents;
-        [resolved.sender, resolved.receiver].into_iter().any(|agent| agents.disabled(agent))
+    fn disabled(&self, agent: &str) -> bool {
+        self.policies.agent(agent).is_some_and(|entry| entry.disabled)
     }
 
     fn scene(
         &self,
         question: &Question<'_>,
-        resolved: &Resolved<'_>,
+        typed: TypedShape<'_>,
+        free_text: bool,
         unknown: Unknown,
     ) -> Result<Scene, Verdict> {
-        let all = || reads::Attributes { all: true, ..reads::Attributes::default() };
-        let agents = self.written.iter().flat_map(|written| written.reads.agents.iter().cloned()).collect();
-        let reads = Reads { resource: all(), context: all(), principal: all(), agents, ..Reads::default() };
-        Ok(Scene::new(self.policies.asker().whole(question, resolved, &reads)?, unknown))
+        let question = self.policies.full_question(question, typed, &self.named, free_text)?;
+        Ok(Scene { question, unknown })
     }
 
-    /// The policies of the type, each with what of its scope does not fit.
+    /// The policies of the type, each with the parts of its scope that do not fit.
     fn against<'s>(
         &'s self,
-        (sender, action): (&str, Performative),
-        resolved: &Resolved<'_>,
+        question: &Question<'_>,
+        typed: TypedShape<'_>,
         scene: &Scene,
     ) -> Vec<Against<'s>> {
-        let entry = resolved.sender.and_then(|position| self.policies.asker().agents.list.at(position));
-        let of_type =
-            self.written.iter().filter(|written| scope::resource(written, resolved.info) == Fit::Yes);
-        let held = |written: &'s Written| {
-            let scope = [scope::principal(written, sender, entry), scope::action(written, action), Fit::Yes];
-            Against::new(written, scope, scene)
+        let entry = self.policies.agent(question.sender);
+        let of_type = self.parsed.iter().filter(|parsed| scope::resource(parsed, typed.concept) == Fit::Yes);
+        let held = |parsed: &'s ParsedPolicy| {
+            let sender = scope::principal(parsed, question.sender, entry);
+            Against::new(parsed, [sender, scope::action(parsed, question.action)], scene)
         };
         of_type.map(held).collect()
     }
+}
 
-    fn weighed(&self, one: &Against<'_>, deciding: &Texts, scene: &Scene) -> Weighed {
-        let decided = deciding.iter().any(|id| *id == *one.written.id);
-        let part = match &one.truth {
-            _ if decided => Part::Decided,
-            Truth::True => Part::Applies,
-            Truth::Open(_) if one.in_scope() => Part::Open,
-            _ => Part::Near,
-        };
-        let out_of_scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect();
-        self.told_of(one.written, part, out_of_scope, Some(scene))
-    }
-
+impl Weighed {
     /// A policy with what it asks for; without a scene none of its conditions was looked at.
-    fn told_of(
-        &self,
-        written: &Written,
-        part: Part,
-        out_of_scope: Vec<String>,
-        scene: Option<&Scene>,
-    ) -> Weighed {
-        let (file, text) = self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text));
-        let obligation = written.obligation.as_ref();
+    fn new(parsed: &ParsedPolicy, part: Part, out_of_scope: Vec<String>, scene: Option<&Scene>) -> Self {
+        let obligation = parsed.obligation.as_ref();
         let limit = obligation.and_then(|one| one.limit);
         let redact = obligation.map(|one| &*one.redact).unwrap_or_default();
-        Weighed {
-            id: written.id.to_string(),
-            permits: written.permits(),
-            location: parse::location(file, text, written.start),
+        Self {
+            id: parsed.id.to_string(),
+            permits: parsed.permits(),
+            location: parsed.location.clone(),
             part,
             asks: obligation.and_then(|one| one.approve.as_deref()).map(str::to_owned),
             limit: limit.map(|(rate, key)| format!("{rate}, counted for {}", key.whom())),
             redacts: redact.iter().map(|path| dotted(path)).collect(),
             out_of_scope,
-            conditions: conditions(written, (file, text), scene),
+            conditions: conditions(parsed, scene),
         }
     }
 }
 
-/// The conditions of a policy with their places, and whether they hold.
-fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scene>) -> Vec<Condition> {
-    let own = policy_text::of(text.get(written.start..).unwrap_or_default());
-    let starts = policy_text::clauses(&own);
+/// The conditions of a policy with their locations, and whether they hold.
+fn conditions(parsed: &ParsedPolicy, scene: Option<&Scene>) -> Vec<Condition> {
     let mut all = Vec::new();
-    for (position, clause) in written.clauses.iter().enumerate() {
-        let location =
-            parse::location(file, text, written.start + starts.get(position).copied().unwrap_or_default());
+    for (position, clause) in parsed.clauses.iter().enumerate() {
+        let location = parsed.clause_locations.get(position).unwrap_or(&parsed.location);
         let (word, expr, between) = match clause {
             Clause::When(expr) => ("when", expr, BinaryOp::And),
             Clause::Unless(expr) => ("unless", expr, BinaryOp::Or),
@@ -284,14 +254,29 @@ fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scen
     all
 }
 
-impl<'w> Against<'w> {
-    fn new(written: &'w Written, scope: [Fit; 3], scene: &Scene) -> Self {
-        let holds = written
+impl<'p> Against<'p> {
+    fn new(parsed: &'p ParsedPolicy, scope: [Fit; 2], scene: &Scene) -> Self {
+        let holds = parsed
             .clauses
             .iter()
             .fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
         let in_scope = scope.iter().all(|fit| *fit == Fit::Yes);
-        Self { written, scope, truth: if in_scope { holds } else { Truth::False } }
+        Self { parsed, scope, truth: if in_scope { holds } else { Truth::False } }
+    }
+
+    fn weighed(&self, verdict: Option<&Verdict>, scene: &Scene) -> Weighed {
+        let part = match &self.truth {
+            _ if verdict.is_some_and(|verdict| self.decided(verdict)) => Part::Decided,
+            Truth::True => Part::Applies,
+            Truth::Open(_) if self.in_scope() => Part::Open,
+            _ => Part::Near,
+        };
+        let out_of_scope = self.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect();
+        Weighed::new(self.parsed, part, out_of_scope, Some(scene))
+    }
+
+    fn decided(&self, verdict: &Verdict) -> bool {
+        verdict.policies().iter().any(|id| *id == *self.parsed.id)
     }
 
     fn in_scope(&self) -> bool {
@@ -301,7 +286,7 @@ impl<'w> Against<'w> {
     /// Returns true if at most one part of its scope does not fit; of a forbid none, since one about somebody else has nothing to do with it.
     fn is_near(&self) -> bool {
         let misfits = self.scope.iter().filter(|fit| **fit != Fit::Yes).count();
-        misfits <= usize::from(self.written.permits())
+        misfits <= usize::from(self.parsed.permits())
     }
 }
 
@@ -313,16 +298,6 @@ impl Holds {
             Truth::Error(_) => Self::Fails,
             Truth::Open(open) => Self::Unknown(open.reads.into_iter().collect()),
         }
-    }
-}
-
-/// The policies that settled a verdict.
-pub(crate) fn deciding(verdict: &Verdict) -> Texts {
-    match verdict {
-        Verdict::Permitted { policies, .. }
-        | Verdict::Denied { policies, .. }
-        | Verdict::Errored { policies, .. } => policies.clone(),
-        Verdict::Untypable { .. } => Texts::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use semgate_contexts::json;
 use super::super::{Part, Recalled, Recorded};
 use super::explainer;
 use super::recalled::{kept, parties};
-use crate::tests::{Ask, House, one_file, shipped_contexts, transfer};
-use crate::{Keep, KeepAs, Keeper, PolicySource};
+use crate::house::{Ask, House, one_file, shipped_contexts, transfer};
+use semgate_policies::{Keep, KeepAs, Keeper, PolicySource};
 
 /// What these policies, of which it is known that they decided, make of a record of several transfers.
 fn report(source: &PolicySource, values: &[String], keep: &Keep, by_these: bool) -> Vec<Recalled> {

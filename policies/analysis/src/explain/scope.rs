@@ -3,11 +3,7 @@
 
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint, ResourceConstraint};
 use semgate_contexts::Performative;
-
-use crate::AgentEntry;
-use crate::catalogue::TypeInfo;
-use crate::negotiated_terms;
-use crate::parse::Written;
+use semgate_policies::{AgentEntry, ConceptType, ParsedPolicy};
 
 /// True if a part of a scope holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,35 +29,35 @@ impl Fit {
 }
 
 /// Returns true if the scope is about this type at all.
-pub(crate) fn resource(written: &Written, info: &TypeInfo) -> Fit {
-    let name = match written.policy.resource_constraint() {
+pub(crate) fn resource(parsed: &ParsedPolicy, concept: ConceptType<'_>) -> Fit {
+    let name = match parsed.policy.resource_constraint() {
         // what nobody signed passes only by a permit that names it; every forbid holds for it
         ResourceConstraint::Any => {
-            let holds = !(negotiated_terms::is_learnt(info) && written.permits());
+            let holds = !(concept.is_learnt() && parsed.permits());
             return Fit::of(holds, || "the policy would have to name what was learnt".to_owned());
         }
         ResourceConstraint::Is(name) => name.to_string(),
         // an instance has no name and is in nothing
         ResourceConstraint::IsIn(..) | ResourceConstraint::In(_) | ResourceConstraint::Eq(_) => String::new(),
     };
-    Fit::of(name == info.name, || format!("it would have to be a `{name}`"))
+    Fit::of(name == concept.name(), || format!("it would have to be a `{name}`"))
 }
 
 /// Returns true if the scope is about this performative.
-pub(crate) fn action(written: &Written, performative: Performative) -> Fit {
+pub(crate) fn action(parsed: &ParsedPolicy, performative: Performative) -> Fit {
     let is = |uid: &EntityUid| uid.id().unescaped() == performative.as_str();
-    let fits = match written.policy.action_constraint() {
+    let fits = match parsed.policy.action_constraint() {
         ActionConstraint::Any => true,
         ActionConstraint::Eq(uid) => is(&uid),
         ActionConstraint::In(uids) => uids.iter().any(is),
     };
-    Fit::of(fits, || performatives(written).unwrap_or_default())
+    Fit::of(fits, || performatives(parsed).unwrap_or_default())
 }
 
 /// The performatives that the scope is about, as what would have to be so; none where it leaves them open.
-pub(crate) fn performatives(written: &Written) -> Option<String> {
+pub(crate) fn performatives(parsed: &ParsedPolicy) -> Option<String> {
     let name = |uid: &EntityUid| format!("`{}`", uid.id().unescaped());
-    match written.policy.action_constraint() {
+    match parsed.policy.action_constraint() {
         ActionConstraint::Any => None,
         ActionConstraint::Eq(uid) => Some(format!("the performative would have to be {}", name(&uid))),
         ActionConstraint::In(uids) => {
@@ -72,7 +68,7 @@ pub(crate) fn performatives(written: &Written) -> Option<String> {
 }
 
 /// Returns true if the scope is about this sender.
-pub(crate) fn principal(written: &Written, id: &str, entry: Option<&AgentEntry>) -> Fit {
+pub(crate) fn principal(parsed: &ParsedPolicy, id: &str, entry: Option<&AgentEntry>) -> Fit {
     let within = |uid: &EntityUid| {
         let name = uid.id().unescaped();
         match uid.type_name().to_string().as_str() {
@@ -84,7 +80,7 @@ pub(crate) fn principal(written: &Written, id: &str, entry: Option<&AgentEntry>)
             _ => Fit::of(name == id, || format!("the sender would have to be `{name}`")),
         }
     };
-    match written.policy.principal_constraint() {
+    match parsed.policy.principal_constraint() {
         PrincipalConstraint::Any => Fit::Yes,
         PrincipalConstraint::Is(name) | PrincipalConstraint::IsIn(name, _) if name.to_string() != "Agent" => {
             Fit::No(format!("the sender would have to be a `{name}`"))
