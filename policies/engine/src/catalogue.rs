@@ -77,7 +77,7 @@ pub(crate) struct Catalogue {
     /// Learnt concepts that policies name, by Cedar name.
     learnt: Vec<ShapeInfo>,
     pub left_out: Vec<LeftOut>,
-    /// Who has a namespace that two lines could have, by name.
+    /// Holders of namespaces that two lines could have, by name.
     pub held: BTreeSet<String>,
     /// Namespaces that nobody has, since two would.
     pub barred: BTreeSet<String>,

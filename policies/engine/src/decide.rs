@@ -91,7 +91,7 @@ impl fmt::Debug for Texts {
     }
 }
 
-/// What the permits that decided ask for: of every one that applied, in the order of their ids. Cheap to clone.
+/// The obligations of all permits that applied, in the order of their ids. Cheap to clone.
 ///
 /// All hold together: each limit counts, all members are taken out, and one `@approve` is enough to need an approval.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -138,7 +138,7 @@ pub enum Verdict {
     Denied {
         /// The forbids that applied; empty when nothing permitted it.
         policies: Texts,
-        /// What those forbids say to outsiders (their `@notice` annotation), and why if no policy was asked.
+        /// The texts of those forbids for outsiders (`@notice`), or the reason if no policy was asked.
         notices: Texts,
     },
     /// A policy could not be evaluated (`policy_error`): Cedar would skip it, which could turn a refusal into a pass.
@@ -152,7 +152,7 @@ pub enum Verdict {
     Untypable {
         /// JSON Pointer of the value within the instance.
         path: String,
-        /// Which type it has no equal in: `integer`, `decimal`, `date-time`, `duration`, `ip-address`; `type` for another type than the
+        /// The type without an equal value: `integer`, `decimal`, `date-time`, `duration`, `ip-address`; `type` for another type than the
         /// schema promises.
         rule: &'static str,
     },

@@ -48,8 +48,7 @@ impl Asker {
                 Some(asked) => asked,
                 None => asked.insert(self.request(question, resolved, wants, rules.clone())?),
             };
-            let applies =
-                rule.applies((request, entities), || self.whole(question, resolved, &rule.reads))?;
+            let applies = rule.applies(request, entities, || self.whole(question, resolved, &rule.reads))?;
             then(rule, applies);
         }
         Ok(())

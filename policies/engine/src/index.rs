@@ -1,4 +1,4 @@
-//! Which policies can apply to a question: [`Scopes`] over agents and the catalogue's types.
+//! The policies that can apply to a question: [`Scopes`] over agents and the types of the catalogue.
 //!
 //! An agent is the keys that hold for it, and agents of the same keys share them; so memory grows with the policies, the agents and
 //! their groups, each by itself, and never with a product of them.
@@ -120,7 +120,8 @@ impl Index {
     pub fn choose(
         &self,
         agent: Option<u32>,
-        (of_type, info): (usize, &TypeInfo),
+        of_type: usize,
+        info: &TypeInfo,
         action: Performative,
     ) -> Option<Chosen<'_>> {
         if !info.performatives.contains(action) {

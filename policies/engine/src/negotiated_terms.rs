@@ -17,7 +17,7 @@ pub(crate) const SPACE: &str = "learnt";
 /// The one member of every learnt concept that policies see: one of the codes that were settled.
 pub(crate) const VALUE: &str = "value";
 
-/// What it takes: what tells and what answers, nothing that asks for something to be done (`docs/spec/clarification.md`).
+/// The performatives of learnt terms: those that inform or answer, none that asks for an act (`docs/spec/clarification.md`).
 pub(crate) const PERFORMATIVES: [Performative; 3] =
     [Performative::Inform, Performative::Publish, Performative::Agree];
 

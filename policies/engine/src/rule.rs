@@ -176,7 +176,8 @@ impl Rule {
     /// Asks the condition; `whole` makes the request and the entities for a policy as it is written.
     pub fn applies(
         &self,
-        (request, entities): (&Request, &Entities),
+        request: &Request,
+        entities: &Entities,
         whole: impl FnOnce() -> Result<(Request, Entities), Verdict>,
     ) -> Result<Applies, Verdict> {
         Ok(match &self.condition {

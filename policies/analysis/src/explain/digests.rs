@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::truth::Truth;
 
-/// What a condition about one member of the instance comes to; `None` where its digest does not decide it.
+/// The value of a condition about one member of the instance; `None` where its digest does not decide it.
 pub(super) fn by_digest(expr: &Expr, digests: &BTreeMap<String, Digest>) -> Option<Truth> {
     let truth = |holds: bool| if holds { Truth::True } else { Truth::False };
     match expr {

@@ -37,7 +37,7 @@ pub struct Parties<'a> {
 pub struct Recalled {
     /// The concept, as policies name it.
     pub concept: String,
-    /// What was decided then: `permitted`, `denied`, `approval`, `error`, or `untypable` of what was refused before any policy is asked.
+    /// The recorded verdict: `permitted`, `denied`, `approval`, `error`, or `untypable` for a refusal before any policy was asked.
     pub then: String,
     /// The policies that decided then.
     pub then_by: BTreeSet<String>,
@@ -156,8 +156,8 @@ impl Explainer {
         })
     }
 
-    /// What these policies make of it, as a gateway does: where they take something out of the reply as the agent wrote it, what is left
-    /// is asked again. With what they take out of it.
+    /// Decides as a gateway does: where policies redact the reply as the agent wrote it, they decide again on the rest. Returns the
+    /// redacted members too.
     fn looked(
         &self,
         pieces: &Pieces<'_>,
@@ -198,8 +198,8 @@ impl Explainer {
             .unwrap_or_else(|| unfit(None))
     }
 
-    /// What these policies make of the question, of which these members are otherwise than it was kept, and of those these not there.
-    /// Where they `decided` it, that is what they make of it, and the rest follows from it.
+    /// Decides the question with members that are `changed` since it was kept, some of them `absent`. A verdict in `decided` stands, and
+    /// the rest follows from it.
     fn look(
         &self,
         pieces: &Pieces<'_>,
@@ -323,8 +323,8 @@ fn unfit(at: Option<(String, &'static str)>) -> Look {
     Look { verdict: explanation.verdict.clone(), missing: BTreeSet::new(), explanation }
 }
 
-/// What decides whether permits that change nothing of the verdict apply, where they ask for something that no other does: an approval,
-/// or members to be taken out.
+/// The unknown members that decide whether further permits apply. Such permits change no verdict, but they ask for an approval or for
+/// redactions that no other permit asks for.
 fn undecided(all: &[Against<'_>]) -> BTreeSet<String> {
     let asked = |of: &Against<'_>| of.parsed.obligation.clone().filter(|_| of.parsed.permits());
     let applying = || all.iter().filter(|one| one.truth == Truth::True).filter_map(asked);
@@ -345,7 +345,7 @@ fn undecided(all: &[Against<'_>]) -> BTreeSet<String> {
 }
 
 impl Pieces<'_> {
-    /// What is not known where these members are otherwise than they were kept: with them goes what was measured over all of it.
+    /// The unknown members where these have changed since they were kept: with them go the measurements of the whole instance.
     fn unknown_but(&self, changed: &BTreeSet<String>) -> Unknown {
         if changed.is_empty() {
             return self.unknown.clone();

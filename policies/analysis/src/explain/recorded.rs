@@ -39,7 +39,7 @@ impl Explainer {
 }
 
 impl Against<'_> {
-    /// What is open of it, settled by what was decided: a verdict names every forbid that applied and, of what passed, every permit.
+    /// Settles an open truth by the recorded verdict, which names every forbid that applied and, where the message passed, every permit.
     pub(super) fn settle(&mut self, decided: &Verdict) {
         let Truth::Open(_) = self.truth else { return };
         let named = self.decided(decided);

@@ -1,5 +1,5 @@
-//! What the scope of a policy says about a question, one part at a time: by Cedar's own reading of the policy, not by the index, whose
-//! answers it is held against.
+//! The scope of a policy against a question, one part at a time. It follows Cedar's own reading of the policy, not the index; tests hold
+//! the two against each other.
 
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint, ResourceConstraint};
 use semgate_contexts::Performative;

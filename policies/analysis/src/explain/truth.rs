@@ -59,7 +59,7 @@ pub(crate) struct Unknown {
     pub shown: bool,
     /// Digests of the values of unknown members, as records keep them.
     pub digests: BTreeMap<String, Digest>,
-    /// Who the sender is, beyond that `entities.json` has no entry for it.
+    /// True if the sender has no entry in `entities.json` and is otherwise unknown.
     pub stranger: bool,
 }
 
