@@ -212,6 +212,14 @@ impl Agents {
     pub fn groups(&self) -> &BTreeSet<String> {
         &self.groups
     }
+
+    /// The nearest agent. Ids have most letters in common, so the difference is measured against the last path segment alone.
+    pub fn closest(&self, id: &str) -> Option<&str> {
+        let near = closest(id, self.entries().iter().map(|entry| entry.id.as_str()))?;
+        let own = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
+        let is_near = strsim::osa_distance(id, near) * 3 <= own.chars().count();
+        (near.eq_ignore_ascii_case(id) || is_near).then_some(near)
+    }
 }
 
 /// A fault whose place is sought once all are known.

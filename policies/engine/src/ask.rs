@@ -13,7 +13,7 @@ use crate::convert::{self, Misfit};
 use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
-use crate::rule::{Wants, bit};
+use crate::wants::{Wants, bit};
 use crate::{AgentEntry, Credentials, PolicyFault, Question, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.

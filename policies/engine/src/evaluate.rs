@@ -7,9 +7,10 @@ use cedar_policy::{Context as CedarContext, Entities, Entity, Request, Restricte
 use crate::ask::{Asker, Resolved, Shows, internal, untypable};
 use crate::context_record;
 use crate::convert::{self, Decimals};
+use crate::plain;
 use crate::reads::Reads;
-use crate::rewrite;
-use crate::rule::{Applies, Rule, Tally, Wants};
+use crate::rule::{Applies, Rule, Tally};
+use crate::wants::Wants;
 use crate::{Credentials, Question, Verdict};
 
 impl Asker {
@@ -73,7 +74,7 @@ impl Asker {
                 seen.push(name);
                 let scaled = Decimals::TenThousandths;
                 let value = convert::attribute(shape, name, question.value, question.without, scaled);
-                pairs.extend(value.map_err(untypable)?.map(|value| (rewrite::member(name), value)));
+                pairs.extend(value.map_err(untypable)?.map(|value| (plain::member_name(name), value)));
             }
         }
         pairs.extend(self.members(question, resolved, wants)?);

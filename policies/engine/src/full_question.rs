@@ -9,7 +9,7 @@ use semgate_contexts::{Digest, Line, PerformativeSet};
 use crate::ask::Resolved;
 use crate::catalogue::{Catalogue, ShapeInfo, TypeInfo};
 use crate::reads::{Attributes, Reads};
-use crate::{Policies, Question, Verdict, negotiated_terms, rewrite};
+use crate::{Policies, Question, Verdict, rewrite};
 
 /// A concept as policies name it.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ impl<'p> ConceptType<'p> {
     /// True for a learnt term, which no context defines.
     #[must_use]
     pub fn is_learnt(self) -> bool {
-        negotiated_terms::is_learnt(self.info)
+        self.info.is_learnt()
     }
 }
 

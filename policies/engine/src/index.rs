@@ -10,10 +10,10 @@ use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::negotiated_terms;
 use crate::pace;
-use crate::rule::{Rule, Wants};
+use crate::rule::Rule;
 use crate::scope::{Action, Key, Lot, Scopes};
+use crate::wants::Wants;
 
 /// The concepts that the scope of some permit lets an agent use.
 #[derive(Debug, Clone, Default)]
@@ -143,7 +143,7 @@ impl Index {
 /// The keys that hold for the instances of a type: all have one name, and they are in nothing.
 fn held(info: &TypeInfo) -> Vec<Key> {
     let mut keys = Key::holding(&info.uid, []);
-    if negotiated_terms::is_learnt(info) {
+    if info.is_learnt() {
         keys.retain(|key| *key != Key::Open);
         keys.push(Key::Unsigned);
     }
@@ -167,7 +167,7 @@ fn reach(rules: &[Rule], catalogue: &Catalogue, scopes: &Scopes, actions: &[Acti
             match &rule.scope.resource {
                 Key::Open => reach.any = true,
                 Key::Is(name) => {
-                    let info = by_name.get(name).filter(|info| !negotiated_terms::is_learnt(info));
+                    let info = by_name.get(name).filter(|info| !info.is_learnt());
                     let takes = |performative: Performative| {
                         actions.get(performative as usize).is_some_and(|action| rule.scope.takes(action))
                     };

@@ -55,6 +55,7 @@ mod source;
 mod spaces;
 mod suggest;
 mod type_conflicts;
+mod wants;
 
 pub use agents::AgentEntry;
 pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};

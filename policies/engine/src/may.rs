@@ -3,7 +3,8 @@
 use cedar_policy::Effect;
 
 use crate::ask::{Asker, Resolved};
-use crate::rule::{Rule, Wants, bit};
+use crate::rule::Rule;
+use crate::wants::{Wants, bit};
 use crate::{MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use cedar_policy::ResourceConstraint;
 use semgate_contexts::{Line, Performative};
 
-use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::kinds::{Attribute, Attributes, Kind};
 use crate::names::type_name;
 use crate::parse::Written;
@@ -48,15 +47,4 @@ pub(crate) fn named<'w>(policies: impl Iterator<Item = &'w Written>) -> BTreeSet
 pub(crate) fn attributes() -> Attributes {
     let value = Attribute { kind: Some(Kind::String), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
-}
-
-/// Returns true if a type is one of these.
-pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
-    is_reserved(&info.line)
-}
-
-/// The shape of one, with a number of its own.
-pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
-    let attributes = attributes();
-    ShapeInfo { name, number, of_type, major: 0, minor: 0, checked: attributes.may_misfit(), attributes }
 }

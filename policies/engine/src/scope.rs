@@ -12,7 +12,7 @@ use cedar_policy::{
     ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, ResourceConstraint,
 };
 
-use crate::rule::Wants;
+use crate::wants::Wants;
 
 /// The key that one side of a scope asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

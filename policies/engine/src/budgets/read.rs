@@ -9,7 +9,7 @@ use semgate_contexts::json::{self, Json, Object};
 use super::{Budget, Budgets, Selector};
 use crate::agents::{Agents, Declared};
 use crate::check::{Former, Undeclared};
-use crate::suggest::{closest, closest_agent};
+use crate::suggest::closest;
 use crate::{PolicyFault, PolicyLimits, Rate, RateKey, json_locations};
 
 /// The file, as faults name it.
@@ -287,7 +287,7 @@ impl Reader<'_> {
                 None if self.is_former(Declared::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
-                    let near = near.or_else(|| closest_agent(id, self.agents));
+                    let near = near.or_else(|| self.agents.closest(id));
                     let why = unknown_name("agent", near);
                     self.fault(&format!("{pointer}/agents/{n}"), why);
                 }

@@ -12,7 +12,7 @@ use crate::agents::{Agents, Declared};
 use crate::credentials::is_shown;
 use crate::parse::Written;
 use crate::partial;
-use crate::suggest::{closest, closest_agent, did_you_mean};
+use crate::suggest::{closest, did_you_mean};
 
 /// The names that `entities.json` does not declare.
 #[derive(Debug, Default)]
@@ -145,7 +145,7 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     {
         return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
     }
-    let near = closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
+    let near = agents.closest(id).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
     let form = "an agent is named by the SPIFFE id of its certificate, as in `Agent::\"spiffe://…\"`";
     near.or_else(|| (!id.starts_with("spiffe://")).then(|| form.to_owned()))
 }

@@ -14,7 +14,7 @@ use crate::agents::Declared;
 use crate::annotations::policy_id;
 use crate::check::{Former, Undeclared, entity_offset, in_order, narrows_without};
 use crate::parse::{Alone, each_of, help, location, offset, words};
-use crate::suggest::{closest, closest_agent, did_you_mean, is_near};
+use crate::suggest::{closest, did_you_mean, is_near};
 use crate::{Location, PolicyFault, PolicyLimits, PolicySource};
 
 /// A policy with what it is called and where it stands.
@@ -180,7 +180,7 @@ fn unknown(one: &Kept<'_>, agents: &Agents, former: Option<Former<'_>>, names: &
         };
         match uid.type_name().to_string().as_str() {
             "Agent" if agents.position(id).is_none() => {
-                let near = closest_agent(id, agents);
+                let near = agents.closest(id);
                 let fault = missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?")));
                 names.add(Declared::Agent, id, tolerated(Declared::Agent, id, &uid), fault);
             }
