@@ -4,7 +4,6 @@ mod check;
 mod diff;
 mod documents;
 mod files;
-mod hunt;
 mod import;
 mod overrides;
 mod paged_listing;
@@ -28,8 +27,6 @@ pub enum ContextJob {
     Check(check::CheckContexts),
     /// Compare two versions: compatibility, and the number that the newer one needs
     Diff(diff::Diff),
-    /// Search for a wrong verdict of the comparison
-    Hunt(hunt::Hunt),
     /// Sign a document with your own context signer
     Sign(files::Sign),
     /// Verify a signed context under roots
@@ -161,7 +158,6 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
     match job {
         ContextJob::Check(check) => check.run(json).await,
         ContextJob::Diff(diff) => diff.run(json).await,
-        ContextJob::Hunt(hunt) => hunt.run(json),
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,

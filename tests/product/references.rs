@@ -87,33 +87,6 @@ fn a_context_is_judged_typed_and_revoked_with_what_it_refers_to() {
 }
 
 #[test]
-fn a_hunt_tells_what_it_tried_and_the_same_seed_is_the_same_hunt() {
-    let hunt = |seed: &str| {
-        let words = [
-            "--json",
-            "context",
-            "hunt",
-            "--seconds",
-            "60",
-            "--pairs",
-            "20",
-            "--max-steps",
-            "20000",
-            "--seed",
-            seed,
-        ];
-        let output = std::process::Command::new(SEMGATE).args(words).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
-    let tried = hunt("1");
-    assert_eq!((&tried["pairs"], &tried["wrong"]), (&20.into(), &Value::Null), "{tried}");
-    assert!(tried["decided"].as_u64().unwrap() > 0 && tried["documents"].as_u64().unwrap() > 0, "{tried}");
-    assert_eq!(hunt("1"), tried);
-    assert_ne!(hunt("2"), tried);
-}
-
-#[test]
 fn two_versions_are_compared_by_files_and_by_shipped_names() {
     let compatible = semgate(&["context", "diff", "payment:v1.0", "payment:v1.1", "--json"]);
     let said: serde_json::Value = serde_json::from_slice(&compatible.stdout).unwrap();
