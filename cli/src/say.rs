@@ -233,7 +233,7 @@ impl SendOutcome {
                 reason: None,
                 hint: None,
                 delivered: None,
-                decision_id: reply.decision.clone(),
+                decision_id: reply.header("semgate-decision").map(str::to_owned),
                 reply: body,
             };
         }
@@ -245,7 +245,8 @@ impl SendOutcome {
             reason: member("detail"),
             hint: member("hint"),
             delivered: member("delivered"),
-            decision_id: member("decision_id").or_else(|| reply.decision.clone()),
+            decision_id: member("decision_id")
+                .or_else(|| reply.header("semgate-decision").map(str::to_owned)),
             reply: None,
         }
     }

@@ -5,8 +5,8 @@
 
 mod a2a;
 mod draft;
+mod endpoint;
 mod forms;
-mod http_client;
 mod mcp;
 mod names;
 mod refs;

@@ -302,7 +302,7 @@ mod tests {
             "parts": [{"verdict": "breaking", "pointer": "/concepts/b", "reason": "it is gone"}]});
         let body = json!({"code": "version_breaks", "detail": "it breaks", "hint": "see `comparison.next_version`", "comparison": comparison});
         let body = Bytes::from(body.to_string());
-        let fault = refused(&Reply { status: 409, body, decision: None, etag: None });
+        let fault = refused(&Reply { status: 409, body, headers: http::HeaderMap::new() });
         assert_eq!(fault.json()["comparison"], comparison);
         let shown = fault.to_string();
         for line in [
