@@ -12,7 +12,8 @@ use semgate_authority::{Config, InitOptions, Publisher, RunFault, init, rebuild_
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
-use crate::signals;
+use crate::serving::{self, stopped};
+use crate::terminal::{print_members, print_settings};
 use crate::trust::{RecogniseArgs, WithdrawArgs};
 
 /// The Schema Authority
@@ -134,7 +135,7 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let config = arg.load()?;
             crate::block_on(async {
                 let ready = |bound: semgate_authority::Bound| tracing::info!(?bound, "the authority answers");
-                semgate_authority::run(config, ready, signals::end())
+                semgate_authority::run(config, ready, serving::end())
                     .await
                     .map_err(|why| stopped("authority", &why))
             })?;
@@ -168,7 +169,7 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         AuthorityJob::Proposals(proposals) => return crate::block_on(proposals.run(json)),
         AuthorityJob::Policy(policy) => return policy.run(json),
         AuthorityJob::Mirror(mirror) => return mirror.run(json),
-        AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
+        AuthorityJob::Check(arg) => print_settings(&arg.load()?.effective(), json)?,
     }
     Ok(0)
 }
@@ -194,32 +195,6 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
             false => "name the file with `--config`, or make one with `semgate authority init`",
         })
     })
-}
-
-/// The fault of an authority, a witness or an offline job that ended.
-pub fn stopped(what: &str, why: &RunFault) -> Fault {
-    let hint = match why {
-        RunFault::Locked(_) => "end that one first, or name another state directory",
-        RunFault::Bind { .. } => {
-            "another program has this address: end it, or configure another one (`listen`, `admin`)"
-        }
-        RunFault::Damaged { .. } => {
-            "nothing is repaired by guessing: docs/how-to/run-an-authority.md tells how to restore"
-        }
-        RunFault::Missing { .. } => {
-            "put it back from where it is kept; docs/how-to/run-an-authority.md tells what lies where"
-        }
-        RunFault::Io { .. } => "is it there, is there room, and may whoever runs this write it?",
-        RunFault::Keys { .. } => {
-            "docs/how-to/run-an-authority.md tells which key and certificate goes where, and how each is replaced"
-        }
-        RunFault::Config(_) => "docs/reference/config.md tells what each setting means",
-        RunFault::Signer { .. } => {
-            "is the token there, and unlocked? What was submitted was not done; try again"
-        }
-        RunFault::Stopped(_) => "its log says what came before; start it again",
-    };
-    Fault::new(format_args!("{what}: {why}")).hint(hint)
 }
 
 impl InitArgs {
@@ -261,30 +236,5 @@ impl InitArgs {
             },
             server_addresses: vec![IpAddr::from([127, 0, 0, 1]), self.listen.ip()],
         }
-    }
-}
-
-/// Prints effective settings, given as TOML.
-///
-/// # Errors
-/// None in practice: TOML that was written can be read.
-pub fn settings(effective: &str, json: bool) -> Result<(), Fault> {
-    if json {
-        let value: toml::Value = toml::from_str(effective).doing("effective settings")?;
-        out!("{}", serde_json::to_string(&value).doing("effective settings")?);
-    } else {
-        out_raw!("{effective}");
-    }
-    Ok(())
-}
-
-/// Prints an object: as it is, or one member a line.
-pub fn print_members(value: &serde_json::Value, json: bool) {
-    match value.as_object() {
-        Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
-            Some(text) => out!("{name}: {text}"),
-            None => out!("{name}: {member}"),
-        }),
-        _ => out!("{value}"),
     }
 }

@@ -26,6 +26,7 @@ macro_rules! out_raw {
 }
 
 mod authority;
+mod authority_client;
 mod cert;
 mod client;
 mod context;
@@ -40,7 +41,7 @@ mod names;
 mod policy;
 mod sample_agent;
 mod say;
-mod signals;
+mod serving;
 mod system;
 mod terminal;
 mod trust;

@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use semgate_statement::statement::is_unseen;
+use serde_json::Value;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::debug_fn;
+
+use crate::fault::{Doing, Fault};
 
 /// True if results are JSON for a machine.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -60,6 +63,31 @@ pub fn json(text: &str) -> String {
 /// Hides the joiners U+200C and U+200D too: some languages spell with them, but they make two names look the same.
 fn is_hidden(c: char) -> bool {
     !matches!(c, '\n' | '\t') && (is_unseen(c) || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
+/// Prints effective settings, given as TOML.
+///
+/// # Errors
+/// None in practice: TOML that was written can be read.
+pub fn print_settings(effective: &str, json: bool) -> Result<(), Fault> {
+    if json {
+        let value: toml::Value = toml::from_str(effective).doing("effective settings")?;
+        out!("{}", serde_json::to_string(&value).doing("effective settings")?);
+    } else {
+        out_raw!("{effective}");
+    }
+    Ok(())
+}
+
+/// Prints an object: as it is, or one member a line.
+pub fn print_members(value: &Value, json: bool) {
+    match value.as_object() {
+        Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
+            Some(text) => out!("{name}: {text}"),
+            None => out!("{name}: {member}"),
+        }),
+        _ => out!("{value}"),
+    }
 }
 
 #[cfg(test)]

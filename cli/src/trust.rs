@@ -20,10 +20,10 @@ use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
 use serde_json::{Value, json};
 
-use crate::authority::print_members as print;
-use crate::context::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::system::{in_device, read, read_chain, ring_random, signing_key, write};
+use crate::terminal::print_members as print;
 
 /// Statements of the root: trust lists, compromised keys, lowered floors
 #[derive(Debug, Subcommand)]

@@ -7,7 +7,7 @@ use semgate_policies::{PolicyLimits, PolicySource, PublisherPolicies};
 use serde_json::{Value, json};
 
 use super::print_members;
-use crate::context::{AuthorityArgs, answer};
+use crate::authority_client::{AuthorityArgs, answer};
 use crate::fault::Fault;
 
 /// Approve another person's proposal, which carries it out

@@ -12,7 +12,8 @@ use semgate_policies::{clashes, untyped};
 use serde_json::json;
 
 use super::trusted_roots::Keys;
-use super::{AuthorityArgs, Documents, diff};
+use super::{Documents, diff};
+use crate::authority_client::AuthorityArgs;
 use crate::fault::Fault;
 
 /// Check context documents, and show every fault with its path

@@ -10,7 +10,8 @@ use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
 use super::trusted_roots::Keys;
-use super::{AuthorityArgs, Documents, overrides, remote};
+use super::{Documents, overrides, remote};
+use crate::authority_client::AuthorityArgs;
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 

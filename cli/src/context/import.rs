@@ -100,7 +100,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     if let Value::Object(members) = &mut shown {
         members.insert("warnings".to_owned(), Value::Array(remarks));
     }
-    crate::authority::print_members(&shown, json);
+    crate::terminal::print_members(&shown, json);
     Ok(0)
 }
 

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
 use semgate_statement::permission::is_persons_name;
-use semgate_statement::{Permission, SignedPermission, SigningIdentity, Stapled, Status};
+use semgate_statement::{Permission, SignedPermission, Stapled, Status};
 use serde_json::{Value, json};
 
-use super::{AuthorityArgs, AuthorityClient, remote};
+use super::remote;
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer, done};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{read_bytes, read_chain, read_key, ring_random};
-use crate::up_directory::UpDirectory;
+use crate::system::{read_bytes, ring_random};
 
 /// Permit a version that breaks, or is not proven: signed with your client certificate, logged, public
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ impl Override {
     /// # Errors
     /// The file is no document, there is nothing to permit it beside, or the authority refuses.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
-        remote::done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
+        done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
     }
 }
 
@@ -65,7 +65,7 @@ pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> R
         return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
             .hint("publish it without an override"));
     }
-    let identity = identity(at)?;
+    let identity = at.identity()?;
     let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &ring_random())
         .doing("signing")?;
     let url = format!("{}/v1/overrides", reach.url);
@@ -124,7 +124,7 @@ fn payload(signed: &[u8]) -> Option<Vec<u8>> {
 }
 
 async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
-    let floors = remote::answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
+    let floors = answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
     let name = floors.get("authority").and_then(Value::as_str);
     name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
 }
@@ -136,24 +136,6 @@ async fn siblings(reach: &AuthorityClient, urn: &ContextUrn) -> Result<BTreeMap<
         same && one.urn != *urn && one.status != Status::Invalid
     });
     Ok(counts.map(|one| (one.urn, one.digest)).collect())
-}
-
-/// The client certificate for the authority, with its key.
-fn identity(at: &AuthorityArgs) -> Result<SigningIdentity, Fault> {
-    let (cert, key) = match (&at.authority, &at.cert, &at.key) {
-        (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
-        (None, ..) => {
-            let up_dir = UpDirectory::open(&at.dir)?;
-            let agent = up_dir.agent(&at.speaker)?;
-            (up_dir.path(&agent.cert), up_dir.path(&agent.key))
-        }
-        _ => {
-            return Err(
-                Fault::new("nobody signs this").hint("name your certificate and key: `--cert`, `--key`")
-            );
-        }
-    };
-    Ok(SigningIdentity::new(read_key(&key)?, read_chain(&cert)?))
 }
 
 /// The overrides as the authority lists them; empty without an answer, because they are only shown.

@@ -6,8 +6,7 @@ use semgate_statement::status::{SHARD_ENTRIES, Status};
 use semgate_statement::token::Token;
 use semgate_statement::{ListedContext, Listing};
 
-use super::AuthorityClient;
-use super::remote::refused;
+use crate::authority_client::{AuthorityClient, refused};
 use crate::fault::{Doing, Fault};
 
 /// Status of the authority's answer for a listing that is too long for readers.

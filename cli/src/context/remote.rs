@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 
 use super::files::{tell, untrusted};
 use super::trusted_roots::{AuthorityKeys, TrustedRoots};
-use super::{AuthorityArgs, AuthorityClient, overrides, paged_listing};
-use crate::authority::print_members as print;
+use super::{overrides, paged_listing};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer, done, refused};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_bytes, write_new};
+use crate::terminal::print_members as print;
 
 /// An act on one published version.
 #[derive(Debug, Args)]
@@ -243,74 +244,4 @@ pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
         }
     }
     Ok(0)
-}
-
-/// The exit status if a second person must approve first.
-const PROPOSED: u8 = 5;
-
-/// Prints the result, or that it waits for a second person.
-///
-/// # Errors
-/// As [`answer`].
-pub fn done(reply: &Reply, json: bool) -> Result<u8, Fault> {
-    let body = answer(reply)?;
-    print(&body, json);
-    if reply.status != 202 {
-        return Ok(0);
-    }
-    let id = body.get("proposal").and_then(Value::as_str).unwrap_or_default();
-    tell!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
-    Ok(PROPOSED)
-}
-
-/// The body of a success.
-///
-/// # Errors
-/// The authority's problem document, as a fault with its hint.
-pub fn answer(reply: &Reply) -> Result<Value, Fault> {
-    if (200..300).contains(&reply.status) {
-        return serde_json::from_slice(&reply.body).doing("the authority's answer");
-    }
-    Err(refused(reply))
-}
-
-/// The fault for an answer with another status.
-pub fn refused(reply: &Reply) -> Fault {
-    let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
-    let text = |name: &str| problem.get(name).and_then(Value::as_str);
-    let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
-    let code = text("code").map(|code| format!(" `{code}`")).unwrap_or_default();
-    let fault = Fault::new(format_args!("the authority refused with {}{code}: {detail}", reply.status))
-        .comparison(problem.get("comparison").filter(|comparison| comparison.is_object()));
-    let witness = problem.pointer("/comparison/parts/0/witness");
-    match text("hint") {
-        Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
-        Some(hint) => fault.hint(hint),
-        None => fault.hint(
-            "is this the address of an authority? `semgate context list` shows what is published there",
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_version_is_told_with_the_comparison_that_its_hint_names() {
-        let comparison = json!({"old": "urn:contexts:a:v1.0", "new": "urn:contexts:a:v1.1", "verdict": "breaking", "next_version": "v2.0",
-            "parts": [{"verdict": "breaking", "pointer": "/concepts/b", "reason": "it is gone"}]});
-        let body = json!({"code": "version_breaks", "detail": "it breaks", "hint": "see `comparison.next_version`", "comparison": comparison});
-        let body = Bytes::from(body.to_string());
-        let fault = refused(&Reply { status: 409, body, headers: http::HeaderMap::new() });
-        assert_eq!(fault.json()["comparison"], comparison);
-        let shown = fault.to_string();
-        for line in [
-            "  breaking    /concepts/b: it is gone",
-            "next version: v2.0",
-            "hint: see `comparison.next_version`",
-        ] {
-            assert!(shown.lines().any(|one| one == line), "{line}: {shown}");
-        }
-    }
 }

@@ -10,7 +10,7 @@ use semgate_statement::{
 };
 
 use super::files::verified;
-use super::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::log::{followed, tell_threshold};
 use crate::system::{now, read_roots};

@@ -11,11 +11,11 @@ use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement,
 use serde_json::{Value, json};
 
 use super::{statement_json, verified};
-use crate::authority::print_members as print;
-use crate::context::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_chain, read_roots, write_new};
+use crate::terminal::print_members as print;
 
 /// Output of a draft, and its reason.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::draft::{Out, RootState};
 use super::{hand_in, root_key};
-use crate::context::{AuthorityArgs, done};
+use crate::authority_client::{AuthorityArgs, done};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read_chain, ring_random};

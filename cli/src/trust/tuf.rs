@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::draft::Basis;
 use super::signing_key;
-use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
+use crate::terminal::print_members as print;
 use counts::Counts;
 use store::{MetadataDraft, Repository};
 

@@ -11,7 +11,7 @@ use semgate_statement::{
     Statement, Step, Trust,
 };
 
-use crate::context::AuthorityClient;
+use crate::authority_client::AuthorityClient;
 use crate::fault::{Doing, Fault};
 use crate::log::{log_verifier, unlisted};
 use crate::system::{now, read_roots};
