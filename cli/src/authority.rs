@@ -109,28 +109,7 @@ pub struct InitArgs {
 /// A configuration that cannot be used, files that exist, or the fault that stopped the authority.
 pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
     match job {
-        AuthorityJob::Init(args) => {
-            args.check()?;
-            let made = init(&args.dir, &args.options()).hinted(
-                "authority init",
-                "name a directory that holds no authority yet, and settings as `--help` tells them",
-            )?;
-            if json {
-                let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
-                out!("{shown}");
-            } else {
-                out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
-                out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
-                if let Some(list) = &made.first_list {
-                    out!(
-                        "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
-                        list.display(),
-                        args.listen,
-                        made.roots.display()
-                    );
-                }
-            }
-        }
+        AuthorityJob::Init(args) => args.run(json)?,
         AuthorityJob::Run(arg) => {
             let config = arg.load()?;
             crate::block_on(async {
@@ -153,16 +132,7 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
                 .doing("status")?;
             print_members(&status, json);
         }
-        AuthorityJob::Restore(args) => {
-            let config = args.config.load()?;
-            let roots = args.tls_roots.as_deref().unwrap_or(&config.roots);
-            let mut from = crate::log::reach(args.from.trim_end_matches('/'), roots)?;
-            let restored = restore(&config, from.as_mut()).map_err(|fault| match fault {
-                RunFault::Config(_) | RunFault::Missing { .. } => stopped("restore", &fault),
-                fault => Fault::new(fault).hint("nothing was changed; ask for a newer mirror"),
-            })?;
-            print_members(&serde_json::to_value(&restored).doing("result")?, json);
-        }
+        AuthorityJob::Restore(args) => args.run(json)?,
         AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,
         AuthorityJob::Withdraw(args) => return crate::block_on(args.run(json)),
         AuthorityJob::Approve(approve) => return crate::block_on(approve.run(json)),
@@ -172,6 +142,20 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         AuthorityJob::Check(arg) => print_settings(&arg.load()?.effective(), json)?,
     }
     Ok(0)
+}
+
+impl RestoreArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        let config = self.config.load()?;
+        let roots = self.tls_roots.as_deref().unwrap_or(&config.roots);
+        let mut from = crate::log::reach(self.from.trim_end_matches('/'), roots)?;
+        let restored = restore(&config, from.as_mut()).map_err(|fault| match fault {
+            RunFault::Config(_) | RunFault::Missing { .. } => stopped("restore", &fault),
+            fault => Fault::new(fault).hint("nothing was changed; ask for a newer mirror"),
+        })?;
+        print_members(&serde_json::to_value(&restored).doing("result")?, json);
+        Ok(())
+    }
 }
 
 impl ConfigArg {
@@ -198,6 +182,30 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
 }
 
 impl InitArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        self.check()?;
+        let made = init(&self.dir, &self.options()).hinted(
+            "authority init",
+            "name a directory that holds no authority yet, and settings as `--help` tells them",
+        )?;
+        if json {
+            let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
+            out!("{shown}");
+            return Ok(());
+        }
+        out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
+        out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
+        if let Some(list) = &made.first_list {
+            out!(
+                "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
+                list.display(),
+                self.listen,
+                made.roots.display()
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses names with which the authority would not start, before making anything.
     fn check(&self) -> Result<(), Fault> {
         for id in &self.publishers {

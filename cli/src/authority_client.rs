@@ -92,6 +92,32 @@ impl AuthorityArgs {
     }
 }
 
+impl AuthorityClient {
+    /// GET of a path.
+    ///
+    /// # Errors
+    /// No answer; an error status is an answer.
+    pub(crate) async fn get(&self, path: &str) -> Result<Reply, Fault> {
+        self.client.get(&format!("{}{path}", self.url)).await
+    }
+
+    /// POST of a body with its type to a path.
+    ///
+    /// # Errors
+    /// No answer; an error status is an answer.
+    pub(crate) async fn post(&self, path: &str, kind: &str, body: Vec<u8>) -> Result<Reply, Fault> {
+        self.client.post(&format!("{}{path}", self.url), kind, body).await
+    }
+
+    /// POST of JSON to a path.
+    ///
+    /// # Errors
+    /// No answer; an error status is an answer.
+    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Result<Reply, Fault> {
+        self.post(path, "application/json", body.to_string().into_bytes()).await
+    }
+}
+
 /// The exit status if a second person must approve first.
 const PROPOSED: u8 = 5;
 

@@ -35,9 +35,10 @@ pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
     })
 }
 
-/// Reads base64url without padding, as in JWS.
-pub fn unbase64(text: &str) -> Option<Vec<u8>> {
-    URL_SAFE_NO_PAD.decode(text).ok()
+/// The payload of a JWS in JSON form, unverified.
+pub fn payload(jws: &[u8]) -> Option<Vec<u8>> {
+    let jws: serde_json::Value = serde_json::from_slice(jws).ok()?;
+    URL_SAFE_NO_PAD.decode(jws.get("payload")?.as_str()?).ok()
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl CheckContexts {
         let documents = Documents::with_library(&files)?;
         let mut against = Vec::new();
         for name in &self.against {
-            against.push(diff::find(name, &documents, (&self.at, &self.keys)).await?);
+            against.push(diff::find(name, &documents, &self.at, &self.keys).await?);
         }
         let checked = self.files.iter().map(|file| documents.file(file).map(Arc::new));
         let checked = checked.collect::<Result<Vec<_>, Fault>>()?;

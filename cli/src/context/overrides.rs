@@ -68,9 +68,7 @@ pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> R
     let identity = at.identity()?;
     let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &ring_random())
         .doing("signing")?;
-    let url = format!("{}/v1/overrides", reach.url);
-    let body = signed.as_str().as_bytes().to_vec();
-    reach.client.post(&url, "application/jose+json", body).await
+    reach.post("/v1/overrides", "application/jose+json", signed.as_str().as_bytes().to_vec()).await
 }
 
 /// Adds to a fault of publishing that the permission is logged already, and stays.
@@ -101,7 +99,7 @@ fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
 }
 
 fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
-    let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));
+    let signed = Stapled::read(bytes).ok().and_then(|stapled| names::payload(&stapled.signed));
     let limits = DocumentLimits::default();
     let limits = strict::Limits {
         max_bytes: bytes.len().max(1),
@@ -118,13 +116,8 @@ fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
     Ok((urn, Digest::of(&canonical)))
 }
 
-fn payload(signed: &[u8]) -> Option<Vec<u8>> {
-    let jws: Value = serde_json::from_slice(signed).ok()?;
-    names::unbase64(jws.get("payload")?.as_str()?)
-}
-
 async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
-    let floors = answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
+    let floors = answer(&reach.get("/v1/floors").await?)?;
     let name = floors.get("authority").and_then(Value::as_str);
     name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
 }
@@ -140,7 +133,7 @@ async fn siblings(reach: &AuthorityClient, urn: &ContextUrn) -> Result<BTreeMap<
 
 /// The overrides as the authority lists them; empty without an answer, because they are only shown.
 pub async fn listed(reach: &AuthorityClient) -> Vec<Value> {
-    let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
+    let Ok(reply) = reach.get("/v1/overrides").await else { return Vec::new() };
     let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()
 }

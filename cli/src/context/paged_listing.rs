@@ -46,7 +46,7 @@ fn status(list: &[u8], index: u64) -> Option<Status> {
 }
 
 async fn text(reach: &AuthorityClient, path: &str) -> Result<String, Fault> {
-    let reply = reach.client.get(&format!("{}{path}", reach.url)).await?;
+    let reply = reach.get(path).await?;
     if reply.status != 200 {
         return Err(refused(&reply));
     }

@@ -38,9 +38,9 @@ impl LifecycleAct {
     /// Requests the act.
     pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
-        let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
-        let body = json!({ "reason": names::reason("--reason", &self.reason)? }).to_string();
-        done(&reach.client.post(&url, "application/json", body.into_bytes()).await?, json)
+        let path = format!("/v1/contexts/{}/{act}", names::full_urn(&self.context));
+        let body = json!({ "reason": names::reason("--reason", &self.reason)? });
+        done(&reach.post_json(&path, &body).await?, json)
     }
 }
 
@@ -49,7 +49,7 @@ pub async fn publish(reach: &AuthorityClient, file: &Path, json: bool) -> Result
     let bytes = read_bytes(file)?;
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
     let kind = if signed { "application/jose+json" } else { "application/json" };
-    let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
+    let reply = reach.post("/v1/contexts", kind, bytes).await?;
     let reply_json = answer(&reply)?;
     print(&reply_json, json);
     for warning in reply_json.get("warnings").and_then(Value::as_array).into_iter().flatten() {
@@ -189,10 +189,8 @@ pub async fn floor(
     json: bool,
 ) -> Result<u8, Fault> {
     let reason = names::reason("--reason", reason)?;
-    let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
-    let reply =
-        reach.client.post(&format!("{}/v1/floors", reach.url), "application/json", body.into_bytes()).await?;
-    done(&reply, json)
+    let body = json!({"line": line, "min": names::version(version), "reason": reason});
+    done(&reach.post_json("/v1/floors", &body).await?, json)
 }
 
 /// The authority's listing.
@@ -200,7 +198,7 @@ pub async fn floor(
 /// # Errors
 /// The authority is unreachable, or its answer is malformed.
 pub async fn listing(reach: &AuthorityClient) -> Result<Listing, Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    let reply = reach.get("/v1/contexts").await?;
     if reply.status == paged_listing::GONE {
         return paged_listing::listing(reach).await;
     }
@@ -223,7 +221,7 @@ pub async fn free(reach: &AuthorityClient, new: &Context, next: Version) -> Resu
 
 /// Lists the publications.
 pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    let reply = reach.get("/v1/contexts").await?;
     let listed = if reply.status == paged_listing::GONE {
         let bytes = paged_listing::listing(reach).await?.to_bytes().doing("the listing")?;
         serde_json::from_slice(&bytes).doing("the listing")?

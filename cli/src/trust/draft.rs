@@ -107,7 +107,7 @@ pub(super) struct RootState {
 
 impl RootState {
     async fn ask(reach: &AuthorityClient) -> Result<RootState, Fault> {
-        let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
+        let reply = reach.get("/v1/trust").await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
         let list = verified::lists(trust.root())?.pop();
