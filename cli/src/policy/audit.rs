@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use semgate_contexts::json::{self, Json, Object};
-use semgate_policy_analysis::Parties;
+use semgate_policies::Parties;
 
 use crate::fault::{Doing, Fault};
 use crate::system::unreadable;

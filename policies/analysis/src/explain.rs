@@ -24,7 +24,7 @@ use semgate_policies::{
 };
 
 pub use matrix::{Cell, Matrix, MatrixRow};
-pub use recall::{Parties, Recalled};
+pub use recall::Recalled;
 pub use recorded::Recorded;
 
 use scene::Scene;

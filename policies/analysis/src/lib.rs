@@ -19,8 +19,7 @@ mod solver;
 
 pub use analysis::Analyser;
 pub use explain::{
-    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Recorded,
-    Weighed,
+    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Recalled, Recorded, Weighed,
 };
 pub use facts::{Lasting, Setting};
 pub use report::{Finding, FindingKind, Level, Report};

@@ -35,6 +35,19 @@ pub struct Question<'a> {
     pub circumstances: Circumstances<'a>,
 }
 
+/// Sender and receiver of a message, and how it travels.
+#[derive(Debug, Clone, Copy)]
+pub struct Parties<'a> {
+    /// The id of the sender.
+    pub sender: &'a str,
+    /// The id of the receiver.
+    pub receiver: &'a str,
+    /// `l8`, `a2a` or `mcp`.
+    pub binding: &'a str,
+    /// `request` or `reply`.
+    pub direction: &'a str,
+}
+
 impl Question<'_> {
     /// True if free text stands in the instance or outside of it in the message.
     #[must_use]

@@ -64,7 +64,7 @@ pub use budgets::{Budget, Budgets, Spoken};
 pub use catalogue::CONTEXT_MEMBERS;
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
-pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
+pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Parties, Question, Texts, Verdict};
 pub use fault::{LeftOut, Location, PolicyFault};
 pub use fields::{FieldPath, dotted, has_field};
 pub use full_question::{ConceptType, FullQuestion, TypedShape};

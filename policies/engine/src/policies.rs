@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cedar_policy::SchemaFragment;
-use semgate_contexts::{Context, Digest, Line, Version};
+use semgate_contexts::{Context, Digest, Line, Performative, Shape, Version, json::Object};
 
 use crate::agents::Agents;
 use crate::ask::Asker;
@@ -20,8 +20,8 @@ use crate::rule::Rule;
 use crate::spaces;
 use crate::suggest::closest;
 use crate::{
-    AgentEntry, Budget, Budgets, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource,
-    Question, Verdict,
+    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, Parties, PolicyFault,
+    PolicyLimits, PolicySource, Question, Verdict,
 };
 
 /// One generation of policies, agents and typed contexts; never changes once loaded.
@@ -256,15 +256,35 @@ impl Policies {
         self.asker.index.reaches(agent, line.as_str()).map(|()| LineUse(())).ok_or(NoPolicy)
     }
 
-    /// Proves that some policy could permit a message of this shape to this receiver, by all that is known before it is written; the value of
-    /// the question does not count.
+    /// Proves that some policy could permit a message of this shape to this receiver, by all that is known before it is
+    /// written.
     /// Conditions about the instance, its time, session and scores count as fulfilled. Of `circumstances` the credentials of both agents
     /// and the version of the protocol count.
     ///
     /// # Errors
     /// [`NoPolicy`] if every instance would be denied.
-    pub fn may_say(&self, question: &Question<'_>) -> Result<MaySay, NoPolicy> {
-        self.asker.may(question)
+    pub fn may_say(
+        &self,
+        parties: Parties<'_>,
+        action: Performative,
+        context: &Context,
+        shape: &Shape,
+        circumstances: Circumstances<'_>,
+    ) -> Result<MaySay, NoPolicy> {
+        let Parties { sender, receiver, binding, direction } = parties;
+        let value = &Object::default();
+        self.asker.may(&Question {
+            sender,
+            receiver,
+            action,
+            context,
+            shape,
+            value,
+            without: None,
+            binding,
+            direction,
+            circumstances,
+        })
     }
 
     /// Returns true if some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.

@@ -5,8 +5,8 @@ use super::watch::{Age, NotAsSigned, Server};
 use crate::{
     Direction, Sent, UnnamedTools, case::Case, counts::counts, generation::Named, resolve::Resolved,
 };
-use semgate_contexts::{Context, ContextUrn, Performative, Term, json::Object};
-use semgate_policies::{Circumstances, Credentials, Question};
+use semgate_contexts::{Context, ContextUrn, Performative, Term};
+use semgate_policies::{Circumstances, Credentials, Parties};
 use semgate_protocol::{
     Binding, Instance, Vocabulary,
     mcp::{Operation, Version},
@@ -81,25 +81,15 @@ pub(super) enum Held {
 fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
-        let ([sender, receiver], sender_holds) = match case.direction {
-            Direction::Request => ([case.sender.id(), case.receiver], case.sender.credentials()),
-            Direction::Reply => ([case.receiver, case.sender.id()], case.receiver_holds),
+        let (sender, receiver, sender_holds) = match case.direction {
+            Direction::Request => (case.sender.id(), case.receiver, case.sender.credentials()),
+            Direction::Reply => (case.receiver, case.sender.id(), case.receiver_holds),
         };
-        let policies = case.generation.policies();
-        let receiver_holds = &Credentials::NONE;
-        let question = Question {
-            sender,
-            receiver,
-            action,
-            context,
-            shape,
-            value: &Object::default(),
-            without: None,
-            binding: case.route.binding.as_str(),
-            direction: "request",
-            circumstances: Circumstances { sender_holds, receiver_holds, ..case.circumstances() },
-        };
-        policies.may_say(&question).is_ok()
+        let binding = case.route.binding.as_str();
+        let parties = Parties { sender, receiver, binding, direction: "request" };
+        let around =
+            Circumstances { sender_holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
+        case.generation.policies().may_say(parties, action, context, shape, around).is_ok()
     };
     [Performative::Request, Performative::Query].into_iter().any(may)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
 use semgate_policies::{
-    Circumstances, Credentials, FieldPath, Obligations, Question, Scores, Session, Texts, TypedShape,
-    Verdict, dotted, has_field,
+    Circumstances, Credentials, FieldPath, Obligations, Parties, Question, Scores, Session, Texts,
+    TypedShape, Verdict, dotted, has_field,
 };
 
 use super::matrix::{Cell, settled};
@@ -18,19 +18,6 @@ use super::{Against, Explainer, Explanation, digests};
 const TEXT_LENGTH: &str = "scores.text_length";
 /// The verdict of what passed.
 const PERMITTED: &str = "permitted";
-
-/// Sender and receiver of the record.
-#[derive(Debug, Clone, Copy)]
-pub struct Parties<'a> {
-    /// The id of the sender.
-    pub sender: &'a str,
-    /// The id of the receiver.
-    pub receiver: &'a str,
-    /// The binding.
-    pub binding: &'a str,
-    /// `request` or `reply`.
-    pub direction: &'a str,
-}
 
 /// The verdict of a policy set on a recorded question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

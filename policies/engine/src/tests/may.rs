@@ -1,27 +1,17 @@
 //! What could be permitted before it is said: list and call agree.
 
-use semgate_contexts::{Performative, json::Object};
+use semgate_contexts::Performative;
 
 use super::*;
-use crate::{Circumstances, Question};
+use crate::{Circumstances, Parties};
 
 fn may(policies: &str, sender: &str) -> bool {
     let house = House::with(policies).unwrap();
     let context = house.context("payment:v2.0");
     let shape = context.term("transfer").unwrap().side(Performative::Request).unwrap();
-    let question = Question {
-        sender,
-        receiver: WHOLESALER,
-        action: Performative::Request,
-        context,
-        shape,
-        value: &Object::default(),
-        without: None,
-        binding: "mcp",
-        direction: "request",
-        circumstances: Circumstances::at(0),
-    };
-    house.policies.may_say(&question).is_ok()
+    let parties = Parties { sender, receiver: WHOLESALER, binding: "mcp", direction: "request" };
+    let around = Circumstances::at(0);
+    house.policies.may_say(parties, Performative::Request, context, shape, around).is_ok()
 }
 
 const PERMIT: &str = r#"permit (principal in Group::"partners", action, resource is payment::transfer);"#;

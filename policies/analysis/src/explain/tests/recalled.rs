@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use semgate_contexts::{Performative, json};
 
-use super::super::{Explainer, Parties, Recalled, Recorded};
+use super::super::{Explainer, Recalled, Recorded};
 use super::{CONTINGENCY, explainer, many_forms};
 use crate::house::{
     Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts, transfer,
 };
-use semgate_policies::{Circumstances, Keep, KeepAs, Keeper, PolicySource, Scores};
+use semgate_policies::{Circumstances, Keep, KeepAs, Keeper, Parties, PolicySource, Scores};
 
 pub(super) fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
     Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }
