@@ -22,15 +22,15 @@ const RULES: [&str; 8] = [
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("contexts", 14779, [5, 3, 3, 5, 0, 0, 2, 0]),
     ("certs", 5541, [1, 0, 1, 2, 0, 0, 5, 0]),
-    ("policies/engine", 9704, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/analysis", 4135, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9737, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/protocol", 8791, [0, 1, 7, 8, 36, 2, 0, 0]),
     ("authority/statement", 14592, [5, 2, 2, 5, 0, 0, 4, 1]),
     ("firewall/negotiation", 4544, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13884, [8, 4, 0, 31, 69, 0, 0, 0]),
     ("authority/server", 15487, [5, 8, 2, 6, 0, 0, 2, 0]),
     ("firewall/gateway", 24621, [7, 10, 4, 24, 92, 0, 6, 1]),
-    ("cli", 13869, [2, 5, 0, 8, 1, 0, 4, 0]),
+    ("cli", 13391, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;
