@@ -106,8 +106,7 @@ fn policies<'a>(
                     why: format!("a second policy with the id `{id}`"),
                 });
             }
-            faults
-                .extend(wrong.into_iter().map(|(name, why)| alone.annotation(&file.0, &file.1, name, &why)));
+            faults.extend(wrong.into_iter().map(|(name, why)| alone.annotation(file.0, file.1, name, &why)));
             if alone.policy.annotation("four_eyes").is_some() {
                 four_eyes.insert(Arc::clone(&id));
             }
