@@ -12,7 +12,8 @@ use semgate_authority::{Config, InitOptions, Publisher, RunFault, init, rebuild_
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
-use crate::signals;
+use crate::serving::{self, stopped};
+use crate::terminal::{print_members, print_settings};
 use crate::trust::{RecogniseArgs, WithdrawArgs};
 
 /// The Schema Authority
@@ -108,33 +109,12 @@ pub struct InitArgs {
 /// A configuration that cannot be used, files that exist, or the fault that stopped the authority.
 pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
     match job {
-        AuthorityJob::Init(args) => {
-            args.check()?;
-            let made = init(&args.dir, &args.options()).hinted(
-                "authority init",
-                "name a directory that holds no authority yet, and settings as `--help` tells them",
-            )?;
-            if json {
-                let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
-                out!("{shown}");
-            } else {
-                out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
-                out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
-                if let Some(list) = &made.first_list {
-                    out!(
-                        "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
-                        list.display(),
-                        args.listen,
-                        made.roots.display()
-                    );
-                }
-            }
-        }
+        AuthorityJob::Init(args) => args.run(json)?,
         AuthorityJob::Run(arg) => {
             let config = arg.load()?;
             crate::block_on(async {
                 let ready = |bound: semgate_authority::Bound| tracing::info!(?bound, "the authority answers");
-                semgate_authority::run(config, ready, signals::end())
+                semgate_authority::run(config, ready, serving::end())
                     .await
                     .map_err(|why| stopped("authority", &why))
             })?;
@@ -152,25 +132,30 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
                 .doing("status")?;
             print_members(&status, json);
         }
-        AuthorityJob::Restore(args) => {
-            let config = args.config.load()?;
-            let roots = args.tls_roots.as_deref().unwrap_or(&config.roots);
-            let mut from = crate::log::reach(args.from.trim_end_matches('/'), roots)?;
-            let restored = restore(&config, from.as_mut()).map_err(|fault| match fault {
-                RunFault::Config(_) | RunFault::Missing { .. } => stopped("restore", &fault),
-                fault => Fault::new(fault).hint("nothing was changed; ask for a newer mirror"),
-            })?;
-            print_members(&serde_json::to_value(&restored).doing("result")?, json);
-        }
+        AuthorityJob::Restore(args) => args.run(json)?,
         AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,
         AuthorityJob::Withdraw(args) => return crate::block_on(args.run(json)),
         AuthorityJob::Approve(approve) => return crate::block_on(approve.run(json)),
         AuthorityJob::Proposals(proposals) => return crate::block_on(proposals.run(json)),
         AuthorityJob::Policy(policy) => return policy.run(json),
         AuthorityJob::Mirror(mirror) => return mirror.run(json),
-        AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
+        AuthorityJob::Check(arg) => print_settings(&arg.load()?.effective(), json)?,
     }
     Ok(0)
+}
+
+impl RestoreArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        let config = self.config.load()?;
+        let roots = self.tls_roots.as_deref().unwrap_or(&config.roots);
+        let mut from = crate::log::reach(self.from.trim_end_matches('/'), roots)?;
+        let restored = restore(&config, from.as_mut()).map_err(|fault| match fault {
+            RunFault::Config(_) | RunFault::Missing { .. } => stopped("restore", &fault),
+            fault => Fault::new(fault).hint("nothing was changed; ask for a newer mirror"),
+        })?;
+        print_members(&serde_json::to_value(&restored).doing("result")?, json);
+        Ok(())
+    }
 }
 
 impl ConfigArg {
@@ -196,33 +181,31 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
     })
 }
 
-/// The fault of an authority, a witness or an offline job that ended.
-pub fn stopped(what: &str, why: &RunFault) -> Fault {
-    let hint = match why {
-        RunFault::Locked(_) => "end that one first, or name another state directory",
-        RunFault::Bind { .. } => {
-            "another program has this address: end it, or configure another one (`listen`, `admin`)"
-        }
-        RunFault::Damaged { .. } => {
-            "nothing is repaired by guessing: docs/how-to/run-an-authority.md tells how to restore"
-        }
-        RunFault::Missing { .. } => {
-            "put it back from where it is kept; docs/how-to/run-an-authority.md tells what lies where"
-        }
-        RunFault::Io { .. } => "is it there, is there room, and may whoever runs this write it?",
-        RunFault::Keys { .. } => {
-            "docs/how-to/run-an-authority.md tells which key and certificate goes where, and how each is replaced"
-        }
-        RunFault::Config(_) => "docs/reference/config.md tells what each setting means",
-        RunFault::Signer { .. } => {
-            "is the token there, and unlocked? What was submitted was not done; try again"
-        }
-        RunFault::Stopped(_) => "its log says what came before; start it again",
-    };
-    Fault::new(format_args!("{what}: {why}")).hint(hint)
-}
-
 impl InitArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        self.check()?;
+        let made = init(&self.dir, &self.options()).hinted(
+            "authority init",
+            "name a directory that holds no authority yet, and settings as `--help` tells them",
+        )?;
+        if json {
+            let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
+            out!("{shown}");
+            return Ok(());
+        }
+        out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
+        out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
+        if let Some(list) = &made.first_list {
+            out!(
+                "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
+                list.display(),
+                self.listen,
+                made.roots.display()
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses names with which the authority would not start, before making anything.
     fn check(&self) -> Result<(), Fault> {
         for id in &self.publishers {
@@ -261,30 +244,5 @@ impl InitArgs {
             },
             server_addresses: vec![IpAddr::from([127, 0, 0, 1]), self.listen.ip()],
         }
-    }
-}
-
-/// Prints effective settings, given as TOML.
-///
-/// # Errors
-/// None in practice: TOML that was written can be read.
-pub fn settings(effective: &str, json: bool) -> Result<(), Fault> {
-    if json {
-        let value: toml::Value = toml::from_str(effective).doing("effective settings")?;
-        out!("{}", serde_json::to_string(&value).doing("effective settings")?);
-    } else {
-        out_raw!("{effective}");
-    }
-    Ok(())
-}
-
-/// Prints an object: as it is, or one member a line.
-pub fn print_members(value: &serde_json::Value, json: bool) {
-    match value.as_object() {
-        Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
-            Some(text) => out!("{name}: {text}"),
-            None => out!("{name}: {member}"),
-        }),
-        _ => out!("{value}"),
     }
 }

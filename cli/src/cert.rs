@@ -240,7 +240,7 @@ fn store(out: &Path, chain: &Chain, key: &dyn SigningKey, json: bool) -> Result<
     let thumbprint = chain.thumbprint().to_string();
     if pem.is_none() {
         let shown = json!({"certificate": cert_file, "x5t#S256": thumbprint});
-        crate::authority::print_members(&shown, json);
+        crate::terminal::print_members(&shown, json);
     } else if json {
         out!("{}", json!({"certificate": cert_file, "key": key_file, "x5t#S256": thumbprint}));
     } else {

@@ -1,22 +1,19 @@
-//! The HTTPS client of the command line: one connection for each request, with or without a client certificate, bounded in size and time.
+//! The HTTP client of the command line: HTTP/1.1 with TLS or without, with or without a client certificate, bounded in size and time.
+
+mod connection;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, Response, Uri};
-use http_body_util::{BodyExt, Full, Limited};
+use http::{HeaderMap, Method, Response, Uri};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
-use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
-use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls;
-use tokio_rustls::rustls::pki_types::ServerName;
 
+use self::connection::{Connection, ConnectionFault, connect, request, unreachable};
 use crate::fault::{Doing, Fault};
 use crate::system::{read_chain, read_key, read_roots};
 use crate::up_directory::UpDirectory;
@@ -26,23 +23,28 @@ const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
 /// Time for one request: longer than the gateway's own upstream limit (30 s), so that its answer arrives.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Time for a cancelled connection to report its fault: it has ended already.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
 /// An answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// HTTP status.
     pub status: u16,
-    /// The body, at most 20 MiB.
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The body, at most as long as the client allows.
     pub body: Bytes,
-    /// `Semgate-Decision`, if present.
-    pub decision: Option<String>,
-    /// `ETag`, if present.
-    pub etag: Option<String>,
 }
 
 impl Reply {
+    /// A header of printable ASCII, if present.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// True if the body is an event stream.
+    pub fn is_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
     /// The code of a refusal, if the body is one (RFC 9457).
     pub fn code(&self) -> Option<String> {
         let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
@@ -53,7 +55,9 @@ impl Reply {
 /// A client with fixed roots and at most one identity.
 #[derive(Clone)]
 pub struct Client {
-    connector: TlsConnector,
+    connector: Option<TlsConnector>,
+    max_bytes: usize,
+    patience: Duration,
 }
 
 impl Client {
@@ -71,7 +75,18 @@ impl Client {
         let shown = identity.as_ref().map(|(chain, key)| (chain, key));
         let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider))
             .hinted("tls", "is the key that of the certificate?")?;
-        Ok(Self { connector: TlsConnector::from(Arc::new(config)) })
+        Ok(Self { connector: Some(TlsConnector::from(Arc::new(config))), ..Self::plain() })
+    }
+
+    /// A client for plain HTTP alone.
+    pub const fn plain() -> Self {
+        Self { connector: None, max_bytes: MAX_ANSWER_BYTES, patience: PATIENCE }
+    }
+
+    /// Replaces the bounds of one request: bytes of its answer, and time.
+    #[must_use]
+    pub fn bounded(self, max_bytes: usize, patience: Duration) -> Self {
+        Self { max_bytes, patience, ..self }
     }
 
     /// The client of an agent of `up.json`.
@@ -121,17 +136,15 @@ impl Client {
     ) -> Result<StreamedReply, Fault> {
         let headers =
             [("content-type", "application/json"), ("accept", "text/event-stream, application/json")];
-        let fault = |what: ConnectionFault| unreachable(url, &what);
         let opening = self.open(Method::POST, url, &headers, body.into());
-        let opened = tokio::time::timeout(PATIENCE, opening).await;
-        let response = opened.map_err(|_| fault(ConnectionFault::new("nothing in time")))?.map_err(fault)?;
-        events(response, each).await.map_err(|what| fault(what.into()))
+        let response = self.in_time(url, opening).await?;
+        self.events(response, each).await.map_err(|what| unreachable(url, &what))
     }
 
     /// Any request.
     ///
     /// # Errors
-    /// No answer in 40 seconds; an error status is an answer.
+    /// No answer in time; an error status is an answer.
     pub async fn send(
         &self,
         method: Method,
@@ -139,28 +152,18 @@ impl Client {
         headers: &[(&str, &str)],
         body: Bytes,
     ) -> Result<Reply, Fault> {
-        match tokio::time::timeout(PATIENCE, self.exchange(method, url, headers, body)).await {
-            Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(what)) => Err(unreachable(url, &what)),
-            Err(_) => Err(unreachable(url, &ConnectionFault::late())),
-        }
+        let exchange = async { self.whole(self.open(method, url, headers, body).await?).await };
+        self.in_time(url, exchange).await
     }
 
-    async fn exchange(
+    async fn in_time<T>(
         &self,
-        method: Method,
         url: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-    ) -> Result<Reply, ConnectionFault> {
-        let response = self.open(method, url, headers, body).await?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAX_ANSWER_BYTES)
-            .collect()
-            .await
-            .map_err(|e| ConnectionFault::of(&*e))?
-            .to_bytes();
-        Ok(reply(&head, body))
+        job: impl Future<Output = Result<T, ConnectionFault>>,
+    ) -> Result<T, Fault> {
+        let late = || Err(format!("nothing within {} s", self.patience.as_secs()).into());
+        let outcome = tokio::time::timeout(self.patience, job).await.unwrap_or_else(|_| late());
+        outcome.map_err(|what| unreachable(url, &what))
     }
 
     async fn open(
@@ -172,21 +175,50 @@ impl Client {
     ) -> Result<Response<Incoming>, ConnectionFault> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let request = request(method, &uri, headers, body)?;
-        self.connect(&uri).await?.send(request).await
+        connect(&uri, self.connector.as_ref()).await?.send(request).await
     }
 
-    /// Connects to the server of a URL.
-    async fn connect(&self, uri: &Uri) -> Result<Connection, ConnectionFault> {
-        let (host, port, https) = address(uri)?;
-        let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
-        tcp.set_nodelay(true).map_err(|e| e.to_string())?;
-        if https {
-            let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
-            let tls = self.connector.connect(name, tcp).await.map_err(|e| ConnectionFault::of(&e))?;
-            handshake(TokioIo::new(tls)).await
-        } else {
-            handshake(TokioIo::new(tcp)).await
+    async fn whole(&self, response: Response<Incoming>) -> Result<Reply, ConnectionFault> {
+        let reply = read(response, self.max_bytes).await?;
+        if reply.body.len() > self.max_bytes {
+            return Err("length limit exceeded".to_owned().into());
         }
+        Ok(reply)
+    }
+
+    /// Reads events. The gateway writes an event's name before its data, and each piece of data on a line of its own.
+    async fn events(
+        &self,
+        response: Response<Incoming>,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<StreamedReply, ConnectionFault> {
+        let streamed = response.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let mut failed = false;
+        if !streamed {
+            return Ok(StreamedReply { reply: self.whole(response).await?, streamed, failed });
+        }
+        let (head, mut body) = response.into_parts();
+        let (mut text, mut last) = (Vec::new(), String::new());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|e| ConnectionFault::of(&e))?.into_data() else { continue };
+            text.extend_from_slice(&data);
+            if text.len() > self.max_bytes {
+                return Err("an event is too large".to_owned().into());
+            }
+            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = text.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line);
+                failed |= line.trim_end() == "event: error";
+                if let Some(data) = line.strip_prefix("data: ") {
+                    last = data.trim_end().to_owned();
+                    if !failed {
+                        each(&last);
+                    }
+                }
+            }
+        }
+        let reply = Reply { status: head.status.as_u16(), headers: head.headers, body: last.into() };
+        Ok(StreamedReply { reply, streamed, failed })
     }
 
     /// The same client over one kept connection.
@@ -195,63 +227,30 @@ impl Client {
     }
 }
 
-/// A connection, and its end.
-struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    ended: Option<JoinHandle<Result<(), hyper::Error>>>,
-}
-
-impl Connection {
-    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ConnectionFault> {
-        let fault = match self.sender.send_request(request).await {
-            Ok(response) => return Ok(response),
-            Err(fault) => fault,
-        };
-        // the request does not tell the cause of its cancellation: the connection does
-        match self.ended.take() {
-            Some(ended) if fault.is_canceled() => match tokio::time::timeout(LAST_WORDS, ended).await {
-                Ok(Ok(Err(why))) => Err(ConnectionFault::of(&why)),
-                _ => Err(ConnectionFault::of(&fault)),
-            },
-            _ => Err(ConnectionFault::of(&fault)),
+/// Reads an answer; of a body longer than `max` one byte more than that, and no further.
+async fn read(response: Response<Incoming>, max: usize) -> Result<Reply, ConnectionFault> {
+    let (head, mut body) = response.into_parts();
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|e| ConnectionFault::of(&e))?.into_data() else { continue };
+        let room = max.saturating_add(1).saturating_sub(bytes.len());
+        bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
+        if bytes.len() > max {
+            break;
         }
     }
+    Ok(Reply { status: head.status.as_u16(), headers: head.headers, body: bytes.into() })
 }
 
-/// Reason for a missing answer.
-struct ConnectionFault {
-    what: String,
-    /// The error of TLS.
-    tls: Option<rustls::Error>,
-}
-
-impl ConnectionFault {
-    fn new(what: &str) -> Self {
-        Self { what: what.to_owned(), tls: None }
-    }
-
-    fn late() -> Self {
-        format!("nothing within {} s", PATIENCE.as_secs()).into()
-    }
-
-    /// Looks for an error of TLS below that of HTTP.
-    fn of(fault: &(dyn std::error::Error + 'static)) -> Self {
-        let mut below = Some(fault);
-        while let Some(one) = below {
-            let inner = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                return Self { what: tls.to_string(), tls: Some(tls.clone()) };
-            }
-            below = one.source();
-        }
-        fault.to_string().into()
-    }
-}
-
-impl From<String> for ConnectionFault {
-    fn from(what: String) -> Self {
-        Self { what, tls: None }
-    }
+/// The result of a request that accepts a stream.
+#[derive(Debug, Clone)]
+pub struct StreamedReply {
+    /// The answer; for a stream, its headers and the data of its last event.
+    pub reply: Reply,
+    /// True if it was a stream.
+    pub streamed: bool,
+    /// True if the stream ended with an event named `error`.
+    pub failed: bool,
 }
 
 /// A client for many small requests to one server, one after the other.
@@ -267,144 +266,31 @@ impl Session {
     /// No answer in 40 seconds; an error status is an answer.
     pub async fn get(&mut self, url: &str, max_bytes: u64) -> Result<Reply, Fault> {
         let idle = self.idle.take();
-        let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_ANSWER_BYTES);
-        let outcome = tokio::time::timeout(PATIENCE, self.exchange(idle, url, max)).await;
-        outcome.unwrap_or_else(|_| Err(ConnectionFault::late())).map_err(|what| unreachable(url, &what))
-    }
-
-    async fn exchange(
-        &mut self,
-        idle: Option<Connection>,
-        url: &str,
-        max: usize,
-    ) -> Result<Reply, ConnectionFault> {
-        let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
-        let idle = match idle {
-            Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
-            None => None,
-        };
-        let (reused, mut connection) = match idle {
-            Some(connection) => (true, connection),
-            None => (false, self.client.connect(&uri).await?),
-        };
-        let get = || request(Method::GET, &uri, &[], Bytes::new());
-        let response = match connection.send(get()?).await {
-            // a server may close an idle connection just as it is used again
-            Err(_) if reused => {
-                connection = self.client.connect(&uri).await?;
-                connection.send(get()?).await
-            }
-            other => other,
-        };
-        let (head, mut body) = response?.into_parts();
-        let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|e| ConnectionFault::of(&e))?.into_data() else { continue };
-            let room = max.saturating_add(1).saturating_sub(bytes.len());
-            bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
-            if bytes.len() > max {
-                // the rest on this connection is not worth reading
-                return Ok(reply(&head, bytes.into()));
-            }
-        }
-        self.idle = Some(connection);
-        Ok(reply(&head, bytes.into()))
+        let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(self.client.max_bytes);
+        let exchange = exchange(self.client.connector.as_ref(), idle, url, max);
+        let (reply, connection) = self.client.in_time(url, exchange).await?;
+        // the rest of a longer body is not worth reading
+        self.idle = (reply.body.len() <= max).then_some(connection);
+        Ok(reply)
     }
 }
 
-fn unreachable(url: &str, broken: &ConnectionFault) -> Fault {
-    let what = &broken.what;
-    match &broken.tls {
-        None => Fault::new(format_args!("no answer from `{url}`: {what}"))
-            .hint("is it running, and is this its address?"),
-        Some(rustls::Error::AlertReceived(_)) => {
-            Fault::new(format_args!("`{url}` refused the connection: {what}")).hint(
-                "does the certificate that is shown still hold (not ended, not revoked), and is it of an issuer that is admitted there?",
-            )
-        }
-        Some(_) => Fault::new(format_args!("no secure connection to `{url}`: {what}"))
-            .hint("does the server's certificate name this address, and are `--roots` (or `--tls-roots`) its roots?"),
+async fn exchange(
+    connector: Option<&TlsConnector>,
+    idle: Option<Connection>,
+    url: &str,
+    max: usize,
+) -> Result<(Reply, Connection), ConnectionFault> {
+    let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
+    let get = || request(Method::GET, &uri, &[], Bytes::new());
+    if let Some(mut connection) = idle
+        && connection.is_ready().await
+        // a server may close an idle connection just as it is used again
+        && let Ok(response) = connection.send(get()?).await
+    {
+        return Ok((read(response, max).await?, connection));
     }
-}
-
-/// Host, port, and true for TLS.
-fn address(uri: &Uri) -> Result<(String, u16, bool), String> {
-    let host = uri.host().ok_or("no host in the url")?.to_owned();
-    let https = uri.scheme_str() == Some("https");
-    Ok((host, uri.port_u16().unwrap_or(if https { 443 } else { 80 }), https))
-}
-
-fn request(
-    method: Method,
-    uri: &Uri,
-    headers: &[(&str, &str)],
-    body: Bytes,
-) -> Result<Request<Full<Bytes>>, String> {
-    let (host, port, _) = address(uri)?;
-    let mut request = Request::builder()
-        .method(method)
-        .uri(uri.path_and_query().map_or("/", |p| p.as_str()))
-        .header("host", format!("{host}:{port}"));
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    request.body(Full::new(body)).map_err(|e| e.to_string())
-}
-
-async fn handshake<I>(io: I) -> Result<Connection, ConnectionFault>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
-    let (sender, connection) =
-        hyper::client::conn::http1::handshake(io).await.map_err(|e| ConnectionFault::of(&e))?;
-    // ends with the body read from it, or with its session
-    let ended = Some(tokio::spawn(connection));
-    Ok(Connection { sender, ended })
-}
-
-fn reply(head: &http::response::Parts, body: Bytes) -> Reply {
-    let text = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
-    Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") }
-}
-
-/// The result of a request that accepts a stream.
-#[derive(Debug, Clone)]
-pub struct StreamedReply {
-    /// The answer; for a stream, its headers and the data of its last event.
-    pub reply: Reply,
-    /// True if it was a stream.
-    pub streamed: bool,
-    /// True if the stream ended with an event named `error`.
-    pub failed: bool,
-}
-
-/// Reads events. The gateway writes an event's name before its data, and each piece of data on a line of its own.
-async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Result<StreamedReply, String> {
-    let (head, mut body) = response.into_parts();
-    let streamed = head.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
-    let mut failed = false;
-    if !streamed {
-        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?;
-        return Ok(StreamedReply { reply: reply(&head, body.to_bytes()), streamed, failed });
-    }
-    let (mut text, mut last) = (Vec::new(), String::new());
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() else { continue };
-        text.extend_from_slice(&data);
-        if text.len() > MAX_ANSWER_BYTES {
-            return Err("an event is too large".to_owned());
-        }
-        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = text.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            failed |= line.trim_end() == "event: error";
-            if let Some(data) = line.strip_prefix("data: ") {
-                last = data.trim_end().to_owned();
-                if !failed {
-                    each(&last);
-                }
-            }
-        }
-    }
-    Ok(StreamedReply { reply: reply(&head, last.into()), streamed, failed })
+    let mut connection = connect(&uri, connector).await?;
+    let response = connection.send(get()?).await?;
+    Ok((read(response, max).await?, connection))
 }

@@ -11,15 +11,13 @@ mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
-pub use remote::{answer, done};
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
-use crate::client::Client;
+use crate::authority_client::{AuthorityArgs, answer, done};
 use crate::fault::Fault;
-use crate::up_directory::UpDirectory;
 
 /// Contexts: check, sign, publish, verify, revoke
 #[derive(Debug, Subcommand)]
@@ -92,64 +90,6 @@ pub enum ContextJob {
     },
 }
 
-/// The authority and the caller's identity.
-#[derive(Debug, Args)]
-pub struct AuthorityArgs {
-    /// The directory of `semgate up`
-    #[arg(long, default_value = "./.semgate")]
-    dir: PathBuf,
-    /// The agent of `up.json` that makes the request
-    #[arg(long = "as", value_name = "AGENT", default_value = "operator")]
-    speaker: String,
-    /// Another authority's address; needs `--roots`, and for writing `--cert` and `--key`
-    #[arg(long, value_name = "URL", requires = "roots")]
-    authority: Option<String>,
-    /// PEM roots of that authority
-    #[arg(long)]
-    roots: Option<PathBuf>,
-    /// PEM chain of the publisher, leaf first
-    #[arg(long, requires = "key")]
-    cert: Option<PathBuf>,
-    /// PEM key of the publisher
-    #[arg(long, requires = "cert")]
-    key: Option<PathBuf>,
-}
-
-/// An authority with a client.
-pub(crate) struct AuthorityClient {
-    pub(crate) client: Client,
-    pub(crate) url: String,
-    pub(crate) roots: PathBuf,
-}
-
-impl AuthorityArgs {
-    /// The log key in this place's gateway configuration; none for another authority.
-    pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
-        match &self.authority {
-            Some(_) => Ok(Vec::new()),
-            None => Ok(vec![crate::log::followed(&UpDirectory::open(&self.dir)?)?.log_key]),
-        }
-    }
-
-    pub(crate) fn reach(&self) -> Result<AuthorityClient, Fault> {
-        if let (Some(url), Some(roots)) = (&self.authority, &self.roots) {
-            let identity = self.cert.as_deref().zip(self.key.as_deref());
-            let client = Client::new(roots, identity)?;
-            return Ok(AuthorityClient {
-                client,
-                url: url.trim_end_matches('/').to_owned(),
-                roots: roots.clone(),
-            });
-        }
-        let up_dir = UpDirectory::open(&self.dir)?;
-        Ok(AuthorityClient {
-            client: Client::of_agent(&up_dir, &self.speaker)?,
-            url: up_dir.up().authority_url.clone(),
-            roots: up_dir.path(&up_dir.up().roots),
-        })
-    }
-}
-
 /// Runs the job.
 ///
 /// # Errors
@@ -168,9 +108,9 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
                     return remote::publish(&reach, &file, json).await;
                 }
                 let logged = overrides::log(&at, &file, reason, name).await?;
-                let entry = remote::answer(&logged)?;
+                let entry = answer(&logged)?;
                 if logged.status == 202 {
-                    let waits = remote::done(&logged, json);
+                    let waits = done(&logged, json);
                     tell!(
                         "nothing is published yet: once it is approved, publish the file again, without `--override`"
                     );

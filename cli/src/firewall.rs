@@ -6,7 +6,7 @@ use clap::Subcommand;
 use semgate_gateway::{Config, ConfigFault, RunFault};
 
 use crate::fault::Fault;
-use crate::signals;
+use crate::serving;
 
 /// The semantic firewall
 #[derive(Debug, Subcommand)]
@@ -66,7 +66,7 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
     match job {
         FirewallJob::Check { config } => {
             let config = load(&config)?;
-            crate::authority::settings(&config.effective(), json)?;
+            crate::terminal::print_settings(&config.effective(), json)?;
             // Everything needed for a start, without binding a port or writing a file.
             let checked =
                 semgate_gateway::check(&config).map_err(|why| stopped("this would not start", &why))?;
@@ -110,7 +110,7 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             let config = load(&config)?;
             crate::block_on(async {
                 let ready = |bound: semgate_gateway::Bound| tracing::info!(?bound, "the gateway answers");
-                semgate_gateway::run(config, ready, signals::end())
+                semgate_gateway::run(config, ready, serving::end())
                     .await
                     .map_err(|why| stopped("firewall", &why))
             })?;

@@ -14,9 +14,9 @@ use semgate_statement::verify_log::{Overridden, verify_log_or_expired};
 use semgate_statement::{LogFault, LogKey, LogReport};
 use serde_json::json;
 
-use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random, signing_key, write_new};
+use crate::terminal::print_members as print;
 
 /// Advice on signatures of a compromised key.
 pub const COMPROMISED: &str =

@@ -26,6 +26,7 @@ macro_rules! out_raw {
 }
 
 mod authority;
+mod authority_client;
 mod cert;
 mod client;
 mod context;
@@ -40,7 +41,7 @@ mod names;
 mod policy;
 mod sample_agent;
 mod say;
-mod signals;
+mod serving;
 mod system;
 mod terminal;
 mod trust;
@@ -172,12 +173,4 @@ fn begin_log(job: &Job) -> logging::Log {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    /// Clap checks the arguments of a subcommand only when it is used.
-    #[test]
-    fn the_words_of_every_subcommand_are_consistent() {
-        super::Cli::command().debug_assert();
-    }
-}
+mod tests;

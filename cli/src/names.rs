@@ -35,29 +35,11 @@ pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
     })
 }
 
-/// Reads base64url without padding, as in JWS.
-pub fn unbase64(text: &str) -> Option<Vec<u8>> {
-    URL_SAFE_NO_PAD.decode(text).ok()
+/// The payload of a JWS in JSON form, unverified.
+pub fn payload(jws: &[u8]) -> Option<Vec<u8>> {
+    let jws: serde_json::Value = serde_json::from_slice(jws).ok()?;
+    URL_SAFE_NO_PAD.decode(jws.get("payload")?.as_str()?).ok()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_that_is_empty_or_hides_something_is_refused() {
-        for (text, why) in [("", "`--reason` is empty"), (" ", "is empty"), ("a\u{202e}b", "bidirectional")] {
-            let fault = reason("--reason", text).unwrap_err();
-            assert!(fault.exit_status() == 2 && fault.to_string().contains(why), "{fault}");
-        }
-        assert_eq!(reason("--reason", "key lost").unwrap(), "key lost");
-    }
-
-    #[test]
-    fn short_names_are_completed_and_whole_ones_kept() {
-        assert_eq!(full_urn("payment:v1.1"), "urn:contexts:payment:v1.1");
-        assert_eq!(full_urn("urn:contexts:payment:v1.1"), "urn:contexts:payment:v1.1");
-        assert_eq!(version("1.1"), "v1.1");
-        assert_eq!(version("urn:contexts:payment:v2.0"), "v2.0");
-    }
-}
+mod tests;

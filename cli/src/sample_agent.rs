@@ -1,5 +1,5 @@
-//! The agent that `up` puts behind the gateway. It speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
-//! HTTP on loopback. It counts the messages that reach it.
+//! The agent that `up` puts behind the gateway. It speaks native L8 and A2A 1.0 (`SendMessage` over JSON-RPC) over plain HTTP on loopback. It
+//! counts the messages that reach it.
 //!
 //! It holds no secret and decides nothing. It restates messages, answers the questions of the control vocabulary, and books the flight of
 //! the paper. The gateway judges its replies like any others.
@@ -7,11 +7,9 @@
 mod a2a;
 mod answer;
 mod l8;
-mod rest;
-mod tasks;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -23,7 +21,6 @@ use crate::system::ring_random;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SecureRandom;
-use tasks::Tasks;
 
 /// The largest message that it reads; the gateway's own limit (1 MiB) protects it, this is twice that.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -38,7 +35,6 @@ pub struct Agent {
     born: String,
     named: AtomicU64,
     received: AtomicU64,
-    tasks: Mutex<Tasks>,
 }
 
 impl Agent {
@@ -49,10 +45,6 @@ impl Agent {
     /// A unique name: a task or conversation belongs to its creator.
     fn fresh(&self, what: &str) -> String {
         format!("{what}-{}-{}", self.born, self.named.fetch_add(1, Ordering::SeqCst))
-    }
-
-    fn tasks(&self) -> MutexGuard<'_, Tasks> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,21 +61,10 @@ pub async fn serve(
     let mut born = [0; 8];
     ring_random().fill(&mut born).map_err(|_| Fault::new("the system's random source failed"))?;
     let born = URL_SAFE_NO_PAD.encode(born);
-    let agent = Arc::new(Agent {
-        id,
-        url,
-        born,
-        named: AtomicU64::new(1),
-        received: AtomicU64::new(0),
-        tasks: Mutex::default(),
-    });
+    let agent = Arc::new(Agent { id, url, born, named: AtomicU64::new(1), received: AtomicU64::new(0) });
     let app = Router::new()
         .route("/l8", post(l8::receive))
         .route("/a2a", post(a2a::receive))
-        .route("/a2a/message:send", post(rest::send))
-        .route("/a2a/message:stream", post(rest::send_streaming))
-        .route("/a2a/tasks", get(rest::list))
-        .route("/a2a/tasks/{task}", get(rest::task).post(rest::task))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/a2a/.well-known/agent-card.json", get(a2a::card))
         .route("/received", get(received))

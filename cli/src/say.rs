@@ -184,12 +184,11 @@ async fn published(up_dir: &UpDirectory, urn: &str) -> Option<Context> {
 async fn payload(up_dir: &UpDirectory, urn: &str) -> Option<Vec<u8>> {
     let client = Client::anonymous(up_dir).ok()?;
     let reply = client.get(&format!("{}/v1/contexts/{urn}", up_dir.up().authority_url)).await.ok()?;
-    let jws: Value = serde_json::from_slice(&reply.body).ok()?;
-    names::unbase64(jws.get("payload")?.as_str()?)
+    names::payload(&reply.body)
 }
 
 /// The result of a message.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct SendOutcome {
     /// `ALLOWED` or `REFUSED`.
     pub verdict: &'static str,
@@ -228,13 +227,9 @@ impl SendOutcome {
             return Self {
                 verdict: "ALLOWED",
                 status: reply.status,
-                code: None,
-                cause: None,
-                reason: None,
-                hint: None,
-                delivered: None,
-                decision_id: reply.decision.clone(),
+                decision_id: reply.header("semgate-decision").map(str::to_owned),
                 reply: body,
+                ..Self::default()
             };
         }
         Self {
@@ -245,7 +240,8 @@ impl SendOutcome {
             reason: member("detail"),
             hint: member("hint"),
             delivered: member("delivered"),
-            decision_id: member("decision_id").or_else(|| reply.decision.clone()),
+            decision_id: member("decision_id")
+                .or_else(|| reply.header("semgate-decision").map(str::to_owned)),
             reply: None,
         }
     }

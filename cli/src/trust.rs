@@ -20,10 +20,10 @@ use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
 use serde_json::{Value, json};
 
-use crate::authority::print_members as print;
-use crate::context::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::system::{in_device, read, read_chain, ring_random, signing_key, write};
+use crate::terminal::print_members as print;
 
 /// Statements of the root: trust lists, compromised keys, lowered floors
 #[derive(Debug, Subcommand)]
@@ -74,7 +74,10 @@ pub struct SignStatement {
 /// A file is no draft, a key does not match its certificate, or an authority is unreachable or refuses.
 pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
     match job {
-        TrustJob::Show { file: Some(file), .. } => show(&read_draft(&file)?, json),
+        TrustJob::Show { file: Some(file), .. } => {
+            let (jws, statement) = read_draft(&file)?;
+            show(&jws, &statement, json);
+        }
         TrustJob::Show { file: None, at } => draft::show_authority(&at.reach()?, json).await?,
         TrustJob::Draft(args) => args.run(json).await?,
         TrustJob::Compromise(args) => args.run(json).await?,
@@ -93,8 +96,7 @@ async fn submit(file: &Path, at: &AuthorityArgs, json: bool) -> Result<(), Fault
 
 async fn hand_in(jws: &MultiJws, reach: &AuthorityClient, json: bool) -> Result<(), Fault> {
     let text = jws.to_text().doing("draft")?;
-    let url = format!("{}/v1/trust", reach.url);
-    let reply = reach.client.post(&url, "application/jose+json", text.into_bytes()).await?;
+    let reply = reach.post("/v1/trust", "application/jose+json", text.into_bytes()).await?;
     print(&answer(&reply)?, json);
     Ok(())
 }
@@ -121,7 +123,7 @@ impl SignStatement {
         jws.sign(key.as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
         write(&self.file, text.as_bytes())?;
-        show(&(jws, statement), json);
+        show(&jws, &statement, json);
         Ok(())
     }
 }
@@ -165,7 +167,7 @@ fn read_draft(file: &Path) -> Result<(MultiJws, RootStatement), Fault> {
     }
 }
 
-fn show((jws, statement): &(MultiJws, RootStatement), json: bool) {
+fn show(jws: &MultiJws, statement: &RootStatement, json: bool) {
     let mut shown = statement_json(statement);
     let signed: Vec<String> = jws.claimed().map(|key| key.to_string()).collect();
     if let Some(members) = shown.as_object_mut() {

@@ -12,10 +12,10 @@ use clap::Args;
 use semgate_contexts::library;
 use serde_json::json;
 
+use crate::authority_client::answer;
 use crate::client::Client;
-use crate::context::answer;
 use crate::fault::{Doing, Fault};
-use crate::signals;
+use crate::serving;
 use crate::up_directory::{UP_JSON, UpDirectory, UpFile, write_up};
 
 pub use layout::OPERATOR;
@@ -66,7 +66,7 @@ pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
         show(up);
     }
     tokio::select! {
-        () = signals::end() => {}
+        () = serving::end() => {}
         () = running.parts.any_ended() => {}
     }
     tell!("ending");

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
+use support::task_agent::TaskAgent;
 use support::{Answer, PATIENCE, Up, python, python_agent, wait_for};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
@@ -127,7 +128,7 @@ fn other_methods_and_other_versions_are_refused_in_the_protocols_own_numbers() {
 
 #[test]
 fn the_card_names_the_gateway_and_no_context() {
-    let up = Up::start();
+    let up = Up::before(&TaskAgent::start());
     let a2a = up.text("/gateway/a2a").to_owned();
     let request =
         format!("GET /.well-known/agent-card.json HTTP/1.1\r\nhost: {}\r\n\r\n", support::address(&a2a));

@@ -16,6 +16,7 @@ use semgate_certs::{Chain, ChainLimits, KeyPair, Roots, tls};
 use serde_json::{Value, json};
 use support::Up;
 use support::gateway::{Gateway, Scripted, free_address};
+use support::task_agent::TaskAgent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
@@ -88,7 +89,7 @@ async fn an_agent_over_http_2_is_who_its_certificate_says_and_many_messages_shar
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_over_http_2_does_not_hold_up_the_messages_beside_it() {
-    let up = Up::start();
+    let up = Up::before(&TaskAgent::start());
     let client = secure(&up, "retailer-7", up.text("/gateway/a2a")).await;
     let call = |method: &str| {
         json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
+use support::task_agent::TaskAgent;
 use support::{Answer, PATIENCE, Up, wait_for};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
@@ -31,9 +32,9 @@ fn events(answer: &Answer) -> Vec<Value> {
     data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
-/// A gateway before the sample agent with one more route, which takes both versions and two transports.
+/// A gateway before an agent with tasks, with one more route, which takes both versions and two transports.
 fn open_route(up: &Up) -> (Gateway, SocketAddr) {
-    let behind: SocketAddr = support::address(up.text("/sample_agent/url")).parse().unwrap();
+    let behind = TaskAgent::start().address;
     let listen = free_address();
     let more = format!(
         "[[route]]\nname = \"open\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/a2a\"\ncontexts = [\"*\"]\nversions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\"]\n"
@@ -59,7 +60,7 @@ fn ask(to: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body:
 
 #[test]
 fn a_stream_passes_event_by_event_and_each_leaves_a_record() {
-    let up = Up::start();
+    let up = Up::before(&TaskAgent::start());
     let url = up.text("/gateway/a2a").to_owned();
     let request = call("SendStreamingMessage", json!({"message": message("m-1")}));
     let answer = up.post("retailer-7", &url, &[V10], request.to_string().as_bytes());
@@ -78,7 +79,7 @@ fn a_stream_passes_event_by_event_and_each_leaves_a_record() {
 
 #[test]
 fn task_of_another_sender_is_not_found_whether_read_cancelled_or_subscribed_to() {
-    let up = Up::start();
+    let up = Up::before(&TaskAgent::start());
     let url = up.text("/gateway/a2a").to_owned();
     let post = |agent: &str, body: Value| up.post(agent, &url, &[V10], body.to_string().as_bytes());
     let params = json!({"message": message("m-2"), "configuration": {"returnImmediately": true}});

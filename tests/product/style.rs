@@ -22,8 +22,8 @@ const RULES: [&str; 8] = [
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("contexts", 13128, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5541, [1, 0, 1, 2, 0, 0, 5, 0]),
-    ("policies/engine", 11240, [2, 2, 0, 14, 0, 0, 8, 38]),
-    ("policies/analysis", 2518, [0, 0, 0, 0, 0, 0, 0, 2]),
+    ("policies/engine", 9737, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/protocol", 8791, [0, 1, 7, 8, 36, 2, 0, 0]),
     ("authority/statement", 14592, [5, 2, 2, 5, 0, 0, 4, 1]),
     ("firewall/negotiation", 4544, [0, 0, 2, 1, 0, 0, 3, 0]),

@@ -16,6 +16,7 @@ pub mod node;
 pub mod policies;
 pub mod python;
 pub mod strangers;
+pub mod task_agent;
 pub mod volume;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,6 +30,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots, tls};
 use serde_json::Value;
+
+use task_agent::TaskAgent;
 
 /// The built binary.
 pub const SEMGATE: &str = env!("CARGO_BIN_EXE_semgate");
@@ -62,6 +65,22 @@ impl Up {
         assert!(!text.contains("[limits]"), "{text}");
         std::fs::write(&config, format!("{text}\n[limits]\n{limits}\n")).unwrap();
         Up::start_in(dir)
+    }
+
+    /// Starts one in a fresh directory whose gateway has this agent behind its A2A route.
+    pub fn before(agent: &TaskAgent) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path().join("semgate");
+        let first = Self::start_in(&dir);
+        let (config, own) = (first.path("/firewall_config"), first.text("/sample_agent/url").to_owned());
+        first.stop();
+        let text = std::fs::read_to_string(&config).unwrap();
+        let (was, is) = (format!("{own}/a2a"), format!("http://{}/a2a", agent.address));
+        assert!(text.contains(&was), "{text}");
+        std::fs::write(&config, text.replace(&was, &is)).unwrap();
+        let mut up = Self::start_in(&dir);
+        up._temporary = Some(temporary);
+        up
     }
 
     /// Starts one in this directory, which may hold an earlier one's state.

@@ -7,7 +7,7 @@ use semgate_policies::{PolicyLimits, PolicySource, PublisherPolicies};
 use serde_json::{Value, json};
 
 use super::print_members;
-use crate::context::{AuthorityArgs, answer};
+use crate::authority_client::{AuthorityArgs, answer};
 use crate::fault::Fault;
 
 /// Approve another person's proposal, which carries it out
@@ -26,8 +26,8 @@ impl Approve {
     /// There is no such proposal, it is one's own, or a right is missing.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
-        let url = format!("{}/v1/proposals/{}/approve", reach.url, self.id);
-        print_members(&answer(&reach.client.post(&url, "application/json", Vec::new()).await?)?, json);
+        let path = format!("/v1/proposals/{}/approve", self.id);
+        print_members(&answer(&reach.post(&path, "application/json", Vec::new()).await?)?, json);
         Ok(0)
     }
 }
@@ -46,7 +46,7 @@ impl Proposals {
     /// The authority's refusal, for callers who are no publishers.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
-        let listed = answer(&reach.client.get(&format!("{}/v1/proposals", reach.url)).await?)?;
+        let listed = answer(&reach.get("/v1/proposals").await?)?;
         if json {
             out!("{listed}");
             return Ok(0);

@@ -12,7 +12,8 @@ use semgate_policies::{clashes, untyped};
 use serde_json::json;
 
 use super::trusted_roots::Keys;
-use super::{AuthorityArgs, Documents, diff};
+use super::{Documents, diff};
+use crate::authority_client::AuthorityArgs;
 use crate::fault::Fault;
 
 /// Check context documents, and show every fault with its path
@@ -55,7 +56,7 @@ impl CheckContexts {
         let documents = Documents::with_library(&files)?;
         let mut against = Vec::new();
         for name in &self.against {
-            against.push(diff::find(name, &documents, (&self.at, &self.keys)).await?);
+            against.push(diff::find(name, &documents, &self.at, &self.keys).await?);
         }
         let checked = self.files.iter().map(|file| documents.file(file).map(Arc::new));
         let checked = checked.collect::<Result<Vec<_>, Fault>>()?;

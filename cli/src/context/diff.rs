@@ -10,7 +10,8 @@ use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
 use super::trusted_roots::Keys;
-use super::{AuthorityArgs, Documents, overrides, remote};
+use super::{Documents, overrides, remote};
+use crate::authority_client::AuthorityArgs;
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 
@@ -48,8 +49,8 @@ impl Diff {
         let mut files = self.references.clone();
         files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
         let documents = Documents::with_library(&files)?;
-        let old = find(&self.old, &documents, (&self.at, &self.keys)).await?;
-        let new = find(&self.new, &documents, (&self.at, &self.keys)).await?;
+        let old = find(&self.old, &documents, &self.at, &self.keys).await?;
+        let new = find(&self.new, &documents, &self.at, &self.keys).await?;
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         limits.max_time = self.max_seconds.map_or(limits.max_time, Duration::from_secs);
@@ -118,7 +119,8 @@ impl Diff {
 pub async fn find(
     name: &str,
     documents: &Documents,
-    (at, keys): (&AuthorityArgs, &Keys),
+    at: &AuthorityArgs,
+    keys: &Keys,
 ) -> Result<Arc<Context>, Fault> {
     let path = Path::new(name);
     if path.is_file() {

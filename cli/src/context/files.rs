@@ -14,10 +14,10 @@ use semgate_statement::{
 use serde_json::{Value, json};
 
 use super::Documents;
-use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::log::{COMPROMISED, RootTrust, RootTrustArgs, log_verifier};
 use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
+use crate::terminal::print_members as print;
 
 /// Sign a document with your own context signer
 #[derive(Debug, Args)]

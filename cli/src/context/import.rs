@@ -5,8 +5,8 @@
 
 mod a2a;
 mod draft;
+mod endpoint;
 mod forms;
-mod http_client;
 mod mcp;
 mod names;
 mod refs;
@@ -100,7 +100,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     if let Value::Object(members) = &mut shown {
         members.insert("warnings".to_owned(), Value::Array(remarks));
     }
-    crate::authority::print_members(&shown, json);
+    crate::terminal::print_members(&shown, json);
     Ok(0)
 }
 

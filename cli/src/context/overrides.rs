@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
 use semgate_statement::permission::is_persons_name;
-use semgate_statement::{Permission, SignedPermission, SigningIdentity, Stapled, Status};
+use semgate_statement::{Permission, SignedPermission, Stapled, Status};
 use serde_json::{Value, json};
 
-use super::{AuthorityArgs, AuthorityClient, remote};
+use super::remote;
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer, done};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{read_bytes, read_chain, read_key, ring_random};
-use crate::up_directory::UpDirectory;
+use crate::system::{read_bytes, ring_random};
 
 /// Permit a version that breaks, or is not proven: signed with your client certificate, logged, public
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ impl Override {
     /// # Errors
     /// The file is no document, there is nothing to permit it beside, or the authority refuses.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
-        remote::done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
+        done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
     }
 }
 
@@ -65,12 +65,10 @@ pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> R
         return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
             .hint("publish it without an override"));
     }
-    let identity = identity(at)?;
+    let identity = at.identity()?;
     let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &ring_random())
         .doing("signing")?;
-    let url = format!("{}/v1/overrides", reach.url);
-    let body = signed.as_str().as_bytes().to_vec();
-    reach.client.post(&url, "application/jose+json", body).await
+    reach.post("/v1/overrides", "application/jose+json", signed.as_str().as_bytes().to_vec()).await
 }
 
 /// Adds to a fault of publishing that the permission is logged already, and stays.
@@ -101,7 +99,7 @@ fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
 }
 
 fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
-    let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));
+    let signed = Stapled::read(bytes).ok().and_then(|stapled| names::payload(&stapled.signed));
     let limits = DocumentLimits::default();
     let limits = strict::Limits {
         max_bytes: bytes.len().max(1),
@@ -118,13 +116,8 @@ fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
     Ok((urn, Digest::of(&canonical)))
 }
 
-fn payload(signed: &[u8]) -> Option<Vec<u8>> {
-    let jws: Value = serde_json::from_slice(signed).ok()?;
-    names::unbase64(jws.get("payload")?.as_str()?)
-}
-
 async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
-    let floors = remote::answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
+    let floors = answer(&reach.get("/v1/floors").await?)?;
     let name = floors.get("authority").and_then(Value::as_str);
     name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
 }
@@ -138,27 +131,9 @@ async fn siblings(reach: &AuthorityClient, urn: &ContextUrn) -> Result<BTreeMap<
     Ok(counts.map(|one| (one.urn, one.digest)).collect())
 }
 
-/// The client certificate for the authority, with its key.
-fn identity(at: &AuthorityArgs) -> Result<SigningIdentity, Fault> {
-    let (cert, key) = match (&at.authority, &at.cert, &at.key) {
-        (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
-        (None, ..) => {
-            let up_dir = UpDirectory::open(&at.dir)?;
-            let agent = up_dir.agent(&at.speaker)?;
-            (up_dir.path(&agent.cert), up_dir.path(&agent.key))
-        }
-        _ => {
-            return Err(
-                Fault::new("nobody signs this").hint("name your certificate and key: `--cert`, `--key`")
-            );
-        }
-    };
-    Ok(SigningIdentity::new(read_key(&key)?, read_chain(&cert)?))
-}
-
 /// The overrides as the authority lists them; empty without an answer, because they are only shown.
 pub async fn listed(reach: &AuthorityClient) -> Vec<Value> {
-    let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
+    let Ok(reply) = reach.get("/v1/overrides").await else { return Vec::new() };
     let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()
 }

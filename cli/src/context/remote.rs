@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 
 use super::files::{tell, untrusted};
 use super::trusted_roots::{AuthorityKeys, TrustedRoots};
-use super::{AuthorityArgs, AuthorityClient, overrides, paged_listing};
-use crate::authority::print_members as print;
+use super::{overrides, paged_listing};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer, done, refused};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_bytes, write_new};
+use crate::terminal::print_members as print;
 
 /// An act on one published version.
 #[derive(Debug, Args)]
@@ -37,9 +38,9 @@ impl LifecycleAct {
     /// Requests the act.
     pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
-        let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
-        let body = json!({ "reason": names::reason("--reason", &self.reason)? }).to_string();
-        done(&reach.client.post(&url, "application/json", body.into_bytes()).await?, json)
+        let path = format!("/v1/contexts/{}/{act}", names::full_urn(&self.context));
+        let body = json!({ "reason": names::reason("--reason", &self.reason)? });
+        done(&reach.post_json(&path, &body).await?, json)
     }
 }
 
@@ -48,7 +49,7 @@ pub async fn publish(reach: &AuthorityClient, file: &Path, json: bool) -> Result
     let bytes = read_bytes(file)?;
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
     let kind = if signed { "application/jose+json" } else { "application/json" };
-    let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
+    let reply = reach.post("/v1/contexts", kind, bytes).await?;
     let reply_json = answer(&reply)?;
     print(&reply_json, json);
     for warning in reply_json.get("warnings").and_then(Value::as_array).into_iter().flatten() {
@@ -188,10 +189,8 @@ pub async fn floor(
     json: bool,
 ) -> Result<u8, Fault> {
     let reason = names::reason("--reason", reason)?;
-    let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
-    let reply =
-        reach.client.post(&format!("{}/v1/floors", reach.url), "application/json", body.into_bytes()).await?;
-    done(&reply, json)
+    let body = json!({"line": line, "min": names::version(version), "reason": reason});
+    done(&reach.post_json("/v1/floors", &body).await?, json)
 }
 
 /// The authority's listing.
@@ -199,7 +198,7 @@ pub async fn floor(
 /// # Errors
 /// The authority is unreachable, or its answer is malformed.
 pub async fn listing(reach: &AuthorityClient) -> Result<Listing, Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    let reply = reach.get("/v1/contexts").await?;
     if reply.status == paged_listing::GONE {
         return paged_listing::listing(reach).await;
     }
@@ -222,7 +221,7 @@ pub async fn free(reach: &AuthorityClient, new: &Context, next: Version) -> Resu
 
 /// Lists the publications.
 pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    let reply = reach.get("/v1/contexts").await?;
     let listed = if reply.status == paged_listing::GONE {
         let bytes = paged_listing::listing(reach).await?.to_bytes().doing("the listing")?;
         serde_json::from_slice(&bytes).doing("the listing")?
@@ -243,74 +242,4 @@ pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
         }
     }
     Ok(0)
-}
-
-/// The exit status if a second person must approve first.
-const PROPOSED: u8 = 5;
-
-/// Prints the result, or that it waits for a second person.
-///
-/// # Errors
-/// As [`answer`].
-pub fn done(reply: &Reply, json: bool) -> Result<u8, Fault> {
-    let body = answer(reply)?;
-    print(&body, json);
-    if reply.status != 202 {
-        return Ok(0);
-    }
-    let id = body.get("proposal").and_then(Value::as_str).unwrap_or_default();
-    tell!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
-    Ok(PROPOSED)
-}
-
-/// The body of a success.
-///
-/// # Errors
-/// The authority's problem document, as a fault with its hint.
-pub fn answer(reply: &Reply) -> Result<Value, Fault> {
-    if (200..300).contains(&reply.status) {
-        return serde_json::from_slice(&reply.body).doing("the authority's answer");
-    }
-    Err(refused(reply))
-}
-
-/// The fault for an answer with another status.
-pub fn refused(reply: &Reply) -> Fault {
-    let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
-    let text = |name: &str| problem.get(name).and_then(Value::as_str);
-    let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
-    let code = text("code").map(|code| format!(" `{code}`")).unwrap_or_default();
-    let fault = Fault::new(format_args!("the authority refused with {}{code}: {detail}", reply.status))
-        .comparison(problem.get("comparison").filter(|comparison| comparison.is_object()));
-    let witness = problem.pointer("/comparison/parts/0/witness");
-    match text("hint") {
-        Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
-        Some(hint) => fault.hint(hint),
-        None => fault.hint(
-            "is this the address of an authority? `semgate context list` shows what is published there",
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_version_is_told_with_the_comparison_that_its_hint_names() {
-        let comparison = json!({"old": "urn:contexts:a:v1.0", "new": "urn:contexts:a:v1.1", "verdict": "breaking", "next_version": "v2.0",
-            "parts": [{"verdict": "breaking", "pointer": "/concepts/b", "reason": "it is gone"}]});
-        let body = json!({"code": "version_breaks", "detail": "it breaks", "hint": "see `comparison.next_version`", "comparison": comparison});
-        let body = Bytes::from(body.to_string());
-        let fault = refused(&Reply { status: 409, body, decision: None, etag: None });
-        assert_eq!(fault.json()["comparison"], comparison);
-        let shown = fault.to_string();
-        for line in [
-            "  breaking    /concepts/b: it is gone",
-            "next version: v2.0",
-            "hint: see `comparison.next_version`",
-        ] {
-            assert!(shown.lines().any(|one| one == line), "{line}: {shown}");
-        }
-    }
 }

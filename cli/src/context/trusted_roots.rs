@@ -10,7 +10,7 @@ use semgate_statement::{
 };
 
 use super::files::verified;
-use super::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::log::{followed, tell_threshold};
 use crate::system::{now, read_roots};
@@ -65,7 +65,7 @@ impl AuthorityKeys {
     /// No answer; it fails verification, or is too old; a split root without a list.
     pub async fn fetch_trusted_roots(&self) -> Result<TrustedRoots, Fault> {
         let roots = read_roots(&self.reach.roots)?;
-        let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
+        let reply = self.reach.get("/v1/trust").await?;
         answer(&reply).map_err(|fault| fault.within("its trust list"))?;
         let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
         let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {

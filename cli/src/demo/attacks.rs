@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::scenes::SceneFuture;
 use super::stage::DemoStage;
 use super::{Expected, SceneResult, SceneVerdict};
+use crate::authority_client::answer;
 use crate::client::Client;
-use crate::context::answer;
 use crate::fault::{Doing, Fault};
 use crate::log::followed;
 use crate::say::SendOutcome;
@@ -86,7 +86,7 @@ async fn offered_to_a_follower(stage: &DemoStage, poisoned: &Context) -> Result<
         let reply = client.get(&format!("{}{}", up_dir.up().authority_url, request.path)).await?;
         let swapped = request.path.contains(&genuine);
         let body = if swapped { signed.clone() } else { reply.body.to_vec() };
-        let answer = Answer { status: reply.status, etag: reply.etag, body };
+        let answer = Answer { status: reply.status, etag: reply.header("etag").map(str::to_owned), body };
         if let Err(fault) = follower.answer(&request.path, answer, now()) {
             reports.push(fault.to_string());
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::stage::{DemoStage, judge};
 use super::{Expected, SceneResult};
-use crate::context::answer;
+use crate::authority_client::answer;
 use crate::fault::Fault;
 
 /// The scenes of one act, played in order.

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::COMPROMISED;
 use super::root_trust::{RootTrust, resolve_roots, tell_threshold};
 use super::source::LogArgs;
-use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read, read_bytes, read_roots, write_new};
+use crate::terminal::print_members as print;
 
 /// A proof to make or check.
 #[derive(Debug, Args)]

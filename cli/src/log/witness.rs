@@ -6,9 +6,9 @@ use clap::Args;
 use semgate_authority::witness::{WitnessBound, WitnessSettings, init_witness, run_witness};
 use serde_json::json;
 
-use crate::authority::{print_members as print, stopped};
 use crate::fault::{Doing, Fault};
-use crate::signals;
+use crate::serving::{self, stopped};
+use crate::terminal::print_members as print;
 
 /// Cosign checkpoints of known logs, and refuse forks
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ impl Witness {
                 let shown = json!({"listen": bound.listen.to_string(), "admin": bound.admin.to_string(), "key": bound.key});
                 print(&shown, json);
             };
-            run_witness(settings, ready, signals::end()).await.map_err(|why| stopped("witness", &why))
+            run_witness(settings, ready, serving::end()).await.map_err(|why| stopped("witness", &why))
         })?;
         Ok(0)
     }

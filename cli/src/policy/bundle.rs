@@ -92,11 +92,11 @@ impl Bundle {
             .map_err(|why| Fault::new(why).hint("file names are letters, digits, `.`, `_` and `-`"))?;
         replace(&out, &bytes)?;
         if json {
-            let said = json!({
+            let report = json!({
                 "bundle": out, "version": version, "digest": digest.to_string(), "analysed": analysed,
                 "analysis": outcome.to_json(),
             });
-            out!("{said}");
+            out!("{report}");
         } else {
             outcome.lines().into_iter().for_each(|line| tell!("{line}"));
             out!("{}: version {version}, {digest}", out.display());

@@ -85,16 +85,20 @@ pub enum Subject {
         pinned: Option<String>,
     },
     /// One concept.
-    Concept {
-        /// The context, in short or as URN.
-        context: String,
-        /// Its name.
-        concept: String,
-        /// Its performative.
-        performative: String,
-        /// The instance.
-        content: Vec<u8>,
-    },
+    Concept(ConceptSubject),
+}
+
+/// One concept in place of a message.
+#[derive(Debug)]
+pub struct ConceptSubject {
+    /// The context, in short or as URN.
+    pub context: String,
+    /// Its name.
+    pub concept: String,
+    /// Its performative.
+    pub performative: String,
+    /// The instance.
+    pub content: Vec<u8>,
 }
 
 fn l8() -> String {
@@ -208,12 +212,12 @@ impl Case {
             }
             None => match (&self.context, &self.concept, &self.performative, &self.content) {
                 (Some(context), Some(concept), Some(performative), Some(content)) if self.answers.is_none() => {
-                    Ok(Subject::Concept {
+                    Ok(Subject::Concept(ConceptSubject {
                         context: context.clone(),
                         concept: concept.clone(),
                         performative: performative.clone(),
                         content: content.get().as_bytes().to_vec(),
-                    })
+                    }))
                 }
                 _ => Err("a case has `message`, `message_file`, or all of `context`, `concept`, `performative` and `content`".to_owned()),
             },

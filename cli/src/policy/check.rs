@@ -66,7 +66,7 @@ impl CheckPolicies {
             warnings: PolicySource::strays(&self.policies).into_iter().chain(unjudged).collect(),
             outcome,
         };
-        report(&self.policies, &policies, &counts, (json, self.schema))
+        report(&self.policies, &policies, &counts, json, self.schema)
     }
 
     /// The floors and issuers of a gateway's configuration; floors of the command line replace its own.
@@ -143,7 +143,8 @@ fn report(
     dir: &Path,
     policies: &Policies,
     counts: &Counts,
-    (json, beside_schema): (bool, bool),
+    json: bool,
+    beside_schema: bool,
 ) -> Result<u8, Fault> {
     // a file for the schema must hold the schema alone
     let say = |line: String| {

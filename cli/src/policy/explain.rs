@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_contexts::{ContextUrn, Prefix, json};
 use semgate_inspect::Code;
-use semgate_policies::{Explainer, Parties, Recalled, Recorded};
+use semgate_policies::Parties;
+use semgate_policy_analysis::{Explainer, Recalled, Recorded};
 
 use super::audit::{self, Entry};
 use super::case::Exchange;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use semgate_contexts::{Context, DocumentLimits, Line, Prefix, Version, library};
-use semgate_policies::{Explainer, Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policy_analysis::Explainer;
 use serde_json::json;
 
 use crate::fault::{Doing, Fault};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_policies::{Cell, Matrix, PolicyLimits};
+use semgate_policies::PolicyLimits;
+use semgate_policy_analysis::{Cell, Matrix};
 use serde_json::{Map, Value, json};
 
 use super::inputs::{self, Contexts};

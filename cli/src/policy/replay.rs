@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use semgate_contexts::json::{Json, Object};
-use semgate_policies::{Recalled, Recorded};
+use semgate_policy_analysis::{Recalled, Recorded};
 use serde_json::{Value, json};
 
 use super::audit::{self, Entry};

@@ -14,7 +14,7 @@ use semgate_protocol::{Binding, Call, a2a::Version, mcp};
 use semgate_statement::View;
 use serde_json::Value;
 
-use super::case::{Case, Exchange, Subject};
+use super::case::{Case, ConceptSubject, Exchange, Subject};
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
 
@@ -28,7 +28,7 @@ pub struct PolicyStage {
 }
 
 /// The result of a case.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CaseOutcome {
     /// `permitted`, or the code of the refusal.
     pub verdict: &'static str,
@@ -96,14 +96,14 @@ impl PolicyStage {
             shows: [&case.sender_shows, &case.receiver_shows],
             pinned: match subject {
                 Subject::Message { pinned, .. } => pinned.as_deref(),
-                Subject::Concept { .. } => None,
+                Subject::Concept(_) => None,
             },
         };
-        let parties = self.parties(&sent)?;
         match subject {
             Subject::Message { bytes, answers, .. } => self.message(&sent, bytes, answers.as_deref()),
-            Subject::Concept { context, concept, performative, content } => {
-                self.concept(case, &parties, (context, concept, performative), content)
+            Subject::Concept(concept) => {
+                let (sender, receiver) = self.parties(&sent)?;
+                self.concept(case, concept, &sender, &receiver)
             }
         }
     }
@@ -138,26 +138,12 @@ impl PolicyStage {
         bytes: &[u8],
         answers: Option<&[u8]>,
     ) -> Result<CaseOutcome, Fault> {
-        let (sender, receiver) = &self.parties(case)?;
         let now = Now { unix: instant(case.time)?, monotonic_ms: 0 };
-        let binding = binding(case.protocol)?;
+        let (binding, inspector) = (binding(case.protocol)?, self.inspector()?);
         let version = version(binding, case.version)?;
-        let view = View::of_documents(self.contexts.iter().map(Arc::clone));
-        let generation = Generation::new(
-            vec![Arc::new(view)],
-            Arc::clone(&self.policies),
-            BTreeMap::new(),
-            Prefix::default(),
-        )
-        .doing("stage")?;
-        let inspector = Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything());
-        let call = |bytes: &[u8]| {
-            let head = head(bytes);
-            let named = case.version.map(str::to_owned).or_else(|| head.version.clone());
-            Call::in_version(binding, version, mcp::Head { version: named, ..head })
-        };
+        let (sender, receiver) = self.parties(case)?;
         let peer = |id: &str, shows: &[String]| Peer::configured(id).showing(shown(shows));
-        let [sender, receiver] = [peer(sender, case.shows[0]), peer(receiver, case.shows[1])];
+        let [sender, receiver] = [peer(&sender, case.shows[0]), peer(&receiver, case.shows[1])];
         let (asker, answerer) = match case.direction {
             Exchange::Request => (sender, receiver),
             Exchange::Reply => (receiver, sender),
@@ -175,12 +161,13 @@ impl PolicyStage {
         route.options.default_contexts = pinned.or_else(words).into_iter().collect();
         let route = Arc::new(route);
         let inspect = |bytes: &[u8]| {
-            let arrived = Arrived::whole(call(bytes), Bytes::copy_from_slice(bytes));
+            let call = call(binding, version, case.version, bytes);
+            let arrived = Arrived::whole(call, Bytes::copy_from_slice(bytes));
             inspector.inspect(&route, &asker, &HeaderClaims::default(), arrived, now)
         };
         let Some(answers) = answers else {
             return Ok(match inspect(bytes) {
-                Ok(permit) => CaseOutcome::permitted(permit.facts()),
+                Ok(permit) => CaseOutcome::new(PERMITTED, permit.facts()),
                 Err(refusal) => CaseOutcome::refused(&refusal),
             });
         };
@@ -189,45 +176,40 @@ impl PolicyStage {
             .spend();
         let reply = Bytes::copy_from_slice(bytes);
         Ok(match inspector.inspect_reply(&sent, &answerer, 200, reply, now) {
-            Ok(permit) => CaseOutcome::permitted(permit.facts()),
+            Ok(permit) => CaseOutcome::new(PERMITTED, permit.facts()),
             Err(refusal) => CaseOutcome::refused(&refusal),
         })
+    }
+
+    fn inspector(&self) -> Result<Inspector, Fault> {
+        let view = View::of_documents(self.contexts.iter().map(Arc::clone));
+        let (views, policies) = (vec![Arc::new(view)], Arc::clone(&self.policies));
+        let generation =
+            Generation::new(views, policies, BTreeMap::new(), Prefix::default()).doing("stage")?;
+        Ok(Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything()))
     }
 
     /// Plays one concept: schema and policy, the stages after the protocol is read.
     fn concept(
         &self,
         case: &Case,
-        (sender, receiver): &(String, String),
-        (context, concept, performative): (&str, &str, &str),
-        content: &[u8],
+        subject: &ConceptSubject,
+        sender: &str,
+        receiver: &str,
     ) -> Result<CaseOutcome, Fault> {
+        let ConceptSubject { context, concept, performative, content } = subject;
         let context = self.context(context)?;
         let term = context.term(concept).ok_or_else(|| {
             let known: Vec<String> = context.terms().map(|term| format!("`{}`", term.name())).collect();
             Fault::new(format_args!("{} does not define `{concept}`", context.urn()))
                 .hint(format_args!("one of {}", known.join(", ")))
         })?;
-        let action = Performative::ALL.into_iter().find(|known| known.as_str() == performative);
-        let action = action.ok_or_else(|| {
-            let known = Performative::ALL.map(|known| format!("`{}`", known.as_str()));
-            Fault::new(format_args!("there is no performative `{performative}`"))
-                .hint(format_args!("one of {}", known.join(", ")))
-        })?;
+        let action = action(performative)?;
         let shape = term.side(action).doing(format_args!("`{concept}`"))?;
         let read = json::read(content, &json::Limits::default()).doing("`content`")?;
         let value = read.as_object().ok_or_else(|| Fault::new("`content` is not an object"))?;
         if let Err(fault) = shape.conform(value, None) {
-            let why = format!("`{}` does not fit the rule `{}`", fault.path, fault.rule);
-            return Ok(CaseOutcome {
-                verdict: Code::ContentInvalid.as_str(),
-                policies: BTreeSet::new(),
-                why,
-                context: None,
-                performative: None,
-                question: None,
-                redacted: Vec::new(),
-            });
+            return Ok(CaseOutcome::misfit(&fault.path, &fault.rule));
         }
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
@@ -255,7 +237,7 @@ impl PolicyStage {
             direction: case.direction.as_str(),
             circumstances,
         };
-        Ok(CaseOutcome::of(self.policies.decide(&question)))
+        Ok(CaseOutcome::of(&self.policies.decide(&question)))
     }
 
     /// The document with this name, in short or as URN.
@@ -279,10 +261,10 @@ impl Exchange {
 }
 
 impl CaseOutcome {
-    fn permitted(facts: &Facts) -> Self {
+    fn new(verdict: &'static str, facts: &Facts) -> Self {
         Self {
-            verdict: PERMITTED,
-            policies: ids(facts),
+            verdict,
+            policies: facts.policy_ids().into_iter().map(str::to_owned).collect(),
             why: String::new(),
             context: facts.context.clone(),
             performative: facts.performative,
@@ -295,52 +277,27 @@ impl CaseOutcome {
         let code = refusal.cause().unwrap_or_else(|| refusal.code());
         let parts = [refusal.reason().to_string(), refusal.detail().to_string()];
         let why: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let why = why.join("; ");
-        let facts = refusal.facts();
-        Self {
-            verdict: code.as_str(),
-            policies: ids(facts),
-            why,
-            context: facts.context.clone(),
-            performative: facts.performative,
-            question: facts.asked.clone(),
-            redacted: facts.redacted.clone(),
-        }
+        Self { why: why.join("; "), ..Self::new(code.as_str(), refusal.facts()) }
     }
 
-    fn of(verdict: Verdict) -> Self {
-        let set = |texts: &semgate_policies::Texts| texts.iter().map(str::to_owned).collect();
-        let (code, policies, why) = match &verdict {
-            Verdict::Permitted { policies, obligations }
-                if obligations.iter().any(|one| one.approve.is_some()) =>
-            {
-                (Code::ApprovalRequired.as_str(), set(policies), String::new())
+    fn misfit(path: &str, rule: &str) -> Self {
+        let why = format!("`{path}` does not fit the rule `{rule}`");
+        Self { verdict: Code::ContentInvalid.as_str(), why, ..Self::default() }
+    }
+
+    fn of(verdict: &Verdict) -> Self {
+        let policies = verdict.policies().to_vec().into_iter().collect();
+        let (code, why) = match verdict {
+            Verdict::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
+                (Code::ApprovalRequired.as_str(), String::new())
             }
-            Verdict::Permitted { policies, .. } => (PERMITTED, set(policies), String::new()),
-            Verdict::Denied { policies, .. } => (Code::PolicyDenied.as_str(), set(policies), String::new()),
-            Verdict::Errored { policies, why } => {
-                (Code::PolicyError.as_str(), set(policies), why.to_string())
-            }
-            Verdict::Untypable { path, rule } => (
-                Code::ContentInvalid.as_str(),
-                BTreeSet::new(),
-                format!("`{path}` does not fit the rule `{rule}`"),
-            ),
+            Verdict::Permitted { .. } => (PERMITTED, String::new()),
+            Verdict::Denied { .. } => (Code::PolicyDenied.as_str(), String::new()),
+            Verdict::Errored { why, .. } => (Code::PolicyError.as_str(), why.to_string()),
+            Verdict::Untypable { path, rule } => return Self::misfit(path, rule),
         };
-        Self {
-            verdict: code,
-            policies,
-            why,
-            context: None,
-            performative: None,
-            question: None,
-            redacted: Vec::new(),
-        }
+        Self { verdict: code, policies, why, ..Self::default() }
     }
-}
-
-fn ids(facts: &Facts) -> BTreeSet<String> {
-    facts.policy_ids().into_iter().map(str::to_owned).collect()
 }
 
 /// Credentials of an agent, valid while the case plays.
@@ -380,6 +337,21 @@ fn route(binding: Binding, receiver: &str) -> Route {
             ..RouteOptions::default()
         },
     }
+}
+
+fn action(name: &str) -> Result<Performative, Fault> {
+    Performative::ALL.into_iter().find(|known| known.as_str() == name).ok_or_else(|| {
+        let known = Performative::ALL.map(|known| format!("`{}`", known.as_str()));
+        Fault::new(format_args!("there is no performative `{name}`"))
+            .hint(format_args!("one of {}", known.join(", ")))
+    })
+}
+
+/// A message as its transport carries it; a version that the case does not name may stand in an MCP message itself.
+fn call(binding: Binding, version: &str, named: Option<&str>, bytes: &[u8]) -> Call {
+    let head = head(bytes);
+    let named = named.map(str::to_owned).or_else(|| head.version.clone());
+    Call::in_version(binding, version, mcp::Head { version: named, ..head })
 }
 
 fn binding(name: &str) -> Result<Binding, Fault> {

@@ -62,8 +62,10 @@ impl Test {
             }
         }
         let undecided: Vec<&str> = stage.policies().ids().filter(|id| !decided.contains(*id)).collect();
-        report(dir, count, &failures, (&undecided, stage.policies().ids().count()), json);
-        Ok(u8::from(!failures.is_empty() || (self.require_coverage && !undecided.is_empty())))
+        let report = Report { count, failures, undecided, policies: stage.policies().ids().count() };
+        report.print(dir, json);
+        let uncovered = self.require_coverage && !report.undecided.is_empty();
+        Ok(u8::from(!report.failures.is_empty() || uncovered))
     }
 }
 
@@ -116,32 +118,36 @@ fn by(verdict: &str, policies: Option<&BTreeSet<String>>) -> String {
     }
 }
 
-fn report(
-    policies: &Path,
+/// The result of all cases.
+struct Report<'r> {
     count: usize,
-    failures: &[Failure],
-    (undecided, of): (&[&str], usize),
-    json: bool,
-) {
-    if json {
-        let failures: Vec<_> = failures
-            .iter()
-            .map(
-                |failure| json!({"case": failure.location, "expected": failure.expected, "got": failure.got}),
-            )
-            .collect();
-        out!(
-            "{}",
-            json!({"policies": policies, "cases": count, "failures": failures, "undecided": undecided})
-        );
-        return;
+    failures: Vec<Failure>,
+    /// Policies that decide no case.
+    undecided: Vec<&'r str>,
+    /// Number of policies.
+    policies: usize,
+}
+
+impl Report<'_> {
+    fn print(&self, policies: &Path, json: bool) {
+        let Self { count, failures, undecided, policies: of } = self;
+        if json {
+            let failed =
+                |one: &Failure| json!({"case": one.location, "expected": one.expected, "got": one.got});
+            let failures: Vec<_> = failures.iter().map(failed).collect();
+            out!(
+                "{}",
+                json!({"policies": policies, "cases": count, "failures": failures, "undecided": undecided})
+            );
+            return;
+        }
+        for failure in failures {
+            out!("{}: expected {}, got {}", failure.location, failure.expected, failure.got);
+        }
+        for id in undecided {
+            out!("no case decides by: {id}");
+        }
+        let covered = of - undecided.len();
+        out!("{count} case(s), {} failed; {covered} of {of} policies decide a case", failures.len());
     }
-    for failure in failures {
-        out!("{}: expected {}, got {}", failure.location, failure.expected, failure.got);
-    }
-    for id in undecided {
-        out!("no case decides by: {id}");
-    }
-    let covered = of - undecided.len();
-    out!("{count} case(s), {} failed; {covered} of {of} policies decide a case", failures.len());
 }

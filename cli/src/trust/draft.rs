@@ -11,11 +11,11 @@ use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement,
 use serde_json::{Value, json};
 
 use super::{statement_json, verified};
-use crate::authority::print_members as print;
-use crate::context::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_chain, read_roots, write_new};
+use crate::terminal::print_members as print;
 
 /// Output of a draft, and its reason.
 #[derive(Debug, Args)]
@@ -107,7 +107,7 @@ pub(super) struct RootState {
 
 impl RootState {
     async fn ask(reach: &AuthorityClient) -> Result<RootState, Fault> {
-        let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
+        let reply = reach.get("/v1/trust").await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
         let list = verified::lists(trust.root())?.pop();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::draft::{Out, RootState};
 use super::{hand_in, root_key};
-use crate::context::{AuthorityArgs, done};
+use crate::authority_client::{AuthorityArgs, done};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read_chain, ring_random};
@@ -114,10 +114,9 @@ impl WithdrawArgs {
     /// An authority that is unreachable or refuses.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
-        let url = format!("{}/v1/recognitions/{}/withdraw", reach.url, self.recognised);
-        let body = json!({"reason": crate::names::reason("--reason", &self.reason)?}).to_string();
-        let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
-        done(&reply, json)
+        let path = format!("/v1/recognitions/{}/withdraw", self.recognised);
+        let body = json!({"reason": names::reason("--reason", &self.reason)?});
+        done(&reach.post_json(&path, &body).await?, json)
     }
 }
 

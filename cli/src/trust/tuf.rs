@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::draft::Basis;
 use super::signing_key;
-use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
+use crate::terminal::print_members as print;
 use counts::Counts;
 use store::{MetadataDraft, Repository};
 
@@ -128,11 +128,11 @@ impl DraftArgs {
                 None
             }
             known => {
-                let version = known.as_ref().map_or(Ok(0), Metadata::version).doing("root")? + 1;
+                let version = version_of(known.as_ref(), "root")? + 1;
                 Some(Metadata::draft(tuf::root(&roles, version, expires).doing("root")?))
             }
         };
-        let version = repository.targets.as_ref().map_or(Ok(0), Metadata::version).doing("targets")? + 1;
+        let version = version_of(repository.targets.as_ref(), "targets")? + 1;
         let targets = Metadata::draft(tuf::targets(&files, version, expires).doing("targets")?);
         let draft = MetadataDraft { root, targets: Some(targets), files };
         let written = repository.write_draft(&draft)?;
@@ -176,60 +176,67 @@ impl SignMetadata {
     }
 }
 
+/// The root that counts from now on: that of the draft, or the published one.
+fn newest_root<'r>(draft: &'r MetadataDraft, repository: &'r Repository) -> Result<&'r Metadata, Fault> {
+    match (&draft.root, &repository.root) {
+        (Some(next), Some(known)) => next.follows(known).doing("`root.json` of the draft").map(|()| next),
+        (Some(first), None) => first.check(first).doing("`root.json` of the draft").map(|()| first),
+        (None, Some(known)) => Ok(known),
+        (None, None) => {
+            Err(Fault::new("there is no root yet").hint("make one with `semgate trust tuf draft`"))
+        }
+    }
+}
+
+/// The version of the targets that count from now on: signed under this root, not expired, and next to the published one.
+fn targets_version(draft: &MetadataDraft, repository: &Repository, root: &Metadata) -> Result<u64, Fault> {
+    let targets = draft.targets.as_ref().or(repository.targets.as_ref());
+    let targets = targets.ok_or_else(|| {
+        Fault::new("there are no targets yet").hint("make them with `semgate trust tuf draft`")
+    })?;
+    targets.check(root).map_err(|fault| {
+        Fault::new(format_args!("targets: {fault}"))
+            .hint("let root keys sign them: `semgate trust tuf draft`, then `semgate trust tuf sign`")
+    })?;
+    for (what, one) in [("root", root), ("targets", targets)] {
+        if one.expires().doing(what)? <= now() {
+            return Err(Fault::new(format_args!("{what} has expired")).hint("draft and sign it anew"));
+        }
+    }
+    let version = targets.version().doing("targets")?;
+    let published = version_of(repository.targets.as_ref(), "targets")?;
+    if draft.targets.is_some() && Some(version) != published.checked_add(1) {
+        return Err(Fault::new(format_args!(
+            "targets of the draft are version {version}, and {published} is published"
+        ))
+        .hint("the repository is not the one that it was drafted for; draft and sign it anew"));
+    }
+    Ok(version)
+}
+
+/// The version of metadata; 0 where there is none yet.
+fn version_of(metadata: Option<&Metadata>, what: &str) -> Result<u64, Fault> {
+    metadata.map_or(Ok(0), Metadata::version).doing(what)
+}
+
 impl PublishArgs {
     fn run(self, json: bool) -> Result<(), Fault> {
         let (key, random) = (signing_key(&self.online)?, ring_random());
         let repository = Repository::open(&self.repository)?;
         let draft = repository.read_draft()?;
-        let root = match (&draft.root, &repository.root) {
-            (Some(next), Some(known)) => {
-                next.follows(known).doing("`root.json` of the draft")?;
-                next
-            }
-            (Some(first), None) => {
-                first.check(first).doing("`root.json` of the draft")?;
-                first
-            }
-            (None, Some(known)) => known,
-            (None, None) => {
-                return Err(
-                    Fault::new("there is no root yet").hint("make one with `semgate trust tuf draft`")
-                );
-            }
-        };
-        let targets = draft.targets.as_ref().or(repository.targets.as_ref());
-        let targets = targets.ok_or_else(|| {
-            Fault::new("there are no targets yet").hint("make them with `semgate trust tuf draft`")
-        })?;
-        targets.check(root).map_err(|fault| {
-            Fault::new(format_args!("targets: {fault}"))
-                .hint("let root keys sign them: `semgate trust tuf draft`, then `semgate trust tuf sign`")
-        })?;
-        for (what, one) in [("root", root), ("targets", targets)] {
-            if one.expires().doing(what)? <= now() {
-                return Err(Fault::new(format_args!("{what} has expired")).hint("draft and sign it anew"));
-            }
-        }
-        let version = targets.version().doing("targets")?;
-        let published = repository.targets.as_ref().map_or(Ok(0), Metadata::version).doing("targets")?;
-        if draft.targets.is_some() && Some(version) != published.checked_add(1) {
-            return Err(Fault::new(format_args!(
-                "targets of the draft are version {version}, and {published} is published"
-            ))
-            .hint("the repository is not the one that it was drafted for; draft and sign it anew"));
-        }
-        let known = repository.snapshot.as_ref();
-        let snapshot = match known {
+        let root = newest_root(&draft, &repository)?;
+        let version = targets_version(&draft, &repository, root)?;
+        let snapshot = match repository.snapshot.as_ref() {
             Some(known) if self.is_good(known, root, version)? => known.clone(),
             known => {
-                let next = known.map_or(Ok(0), Metadata::version).doing("snapshot")? + 1;
+                let next = version_of(known, "snapshot")? + 1;
                 let snapshot = tuf::snapshot(version, next, in_days(self.snapshot_days)).doing("snapshot")?;
                 let mut made = Metadata::draft(snapshot);
                 made.sign(key.as_ref(), &random).doing("snapshot")?;
                 made
             }
         };
-        let next = repository.timestamp.as_ref().map_or(Ok(0), Metadata::version).doing("timestamp")? + 1;
+        let next = version_of(repository.timestamp.as_ref(), "timestamp")? + 1;
         let newest = snapshot.version().doing("snapshot")?;
         let timestamp = tuf::timestamp(newest, next, in_days(self.timestamp_days)).doing("timestamp")?;
         let mut timestamp = Metadata::draft(timestamp);

@@ -11,7 +11,7 @@ use semgate_statement::{
     Statement, Step, Trust,
 };
 
-use crate::context::AuthorityClient;
+use crate::authority_client::AuthorityClient;
 use crate::fault::{Doing, Fault};
 use crate::log::{log_verifier, unlisted};
 use crate::system::{now, read_roots};
@@ -53,7 +53,7 @@ pub(crate) async fn root_statements(
 
 async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
     while let Step::Get(request) = follower.next(now()) {
-        let reply = reach.client.get(&format!("{}{}", reach.url, request.path)).await?;
+        let reply = reach.get(&request.path).await?;
         let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
         follower.answer(&request.path, answer, now()).map_err(|fault| refused(&fault))?;
     }

@@ -61,7 +61,7 @@ impl Parts {
             };
             semgate_authority::run(config, tell, stopped(stop))
                 .await
-                .map_err(|why| crate::authority::stopped("authority", &why))
+                .map_err(|why| crate::serving::stopped("authority", &why))
         })
         .await
     }

@@ -31,18 +31,14 @@ impl Subject<'_> {
         &self.parsed.policy
     }
 
-    fn permits(&self) -> bool {
-        self.policy().effect() == Effect::Permit
-    }
-
     /// True if it does more than let pass or stop.
     fn has_obligations(&self) -> bool {
         self.policy().annotations().any(|(name, _)| !HARMLESS.contains(&name))
     }
 
     fn finding(&self, level: Level, kind: FindingKind, why: String) -> Finding {
-        let ParsedPolicy { id, file, line, .. } = self.parsed;
-        Finding { level, kind, policy: id.to_string(), file: file.clone(), line: *line, why }
+        let ParsedPolicy { id, location, .. } = self.parsed;
+        Finding { level, kind, policy: id.to_string(), file: location.file.clone(), line: location.line, why }
     }
 }
 
@@ -222,7 +218,7 @@ impl Analysis<'_, '_> {
         let Some(subject) = self.subjects.get(at) else { return };
         let mut covers = Vec::new();
         let others = |effect: Effect| self.others(at, effect);
-        if subject.permits() {
+        if subject.parsed.permits() {
             let kind = FindingKind::Covered;
             covers.push(Cover { rivals: others(Effect::Forbid), kind, proven: Level::Fault });
             if self.in_full && !subject.has_obligations() {

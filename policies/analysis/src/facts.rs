@@ -183,7 +183,7 @@ impl World {
     }
 }
 
-/// What the versions say that take an action: one expression if they agree on what is asked, else one alternative for each.
+/// The facts of the versions that take an action: one expression if they agree, else one alternative for each.
 fn by_version(
     versions: &[VersionFacts],
     action: &str,
@@ -250,7 +250,7 @@ fn general(setting: &Setting<'_>) -> Vec<Fact> {
     all.into_iter().map(|text| Fact::read(Lasting::Always, text)).collect()
 }
 
-/// What all versions of a type have in common that a binding cares for.
+/// The common parts of all versions of a type that matter to a binding.
 #[derive(Debug)]
 struct Protocol<'s> {
     line: &'s str,

@@ -110,15 +110,14 @@ impl Agents {
                     if self.groups.insert(group.clone())
                         && let Some(declared) = &groups
                     {
-                        faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
+                        faults.push(undeclared(item, &pointer, "groups", group, declared));
                     }
                 }
                 for held in &entry.credentials {
                     if self.credentials.insert(held.clone())
                         && let Some(declared) = &credentials
                     {
-                        let of = ("credential", "credentials");
-                        faults.push(undeclared(item, &pointer, of, held, declared));
+                        faults.push(undeclared(item, &pointer, "credentials", held, declared));
                     }
                 }
                 self.add(entry, &pointer, faults);
@@ -213,6 +212,14 @@ impl Agents {
     pub fn groups(&self) -> &BTreeSet<String> {
         &self.groups
     }
+
+    /// The nearest agent. Ids have most letters in common, so the difference is measured against the last path segment alone.
+    pub fn closest(&self, id: &str) -> Option<&str> {
+        let near = closest(id, self.entries().iter().map(|entry| entry.id.as_str()))?;
+        let own = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
+        let is_near = strsim::osa_distance(id, near) * 3 <= own.chars().count();
+        (near.eq_ignore_ascii_case(id) || is_near).then_some(near)
+    }
 }
 
 /// A fault whose place is sought once all are known.
@@ -225,17 +232,12 @@ fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
 }
 
 /// A name of an entry that the list of such names at the top does not have.
-fn undeclared(
-    item: &Json<'_>,
-    pointer: &str,
-    (kind, list): (&str, &str),
-    name: &str,
-    declared: &[String],
-) -> PolicyFault {
+fn undeclared(item: &Json<'_>, pointer: &str, list: &str, name: &str, declared: &[String]) -> PolicyFault {
     let own = item.as_object().and_then(|entry| entry.get(list)).and_then(Json::as_array).unwrap_or_default();
     let position = own.iter().position(|one| one.as_str() == Some(name)).unwrap_or_default();
     let near = closest(name, declared.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    let kind = list.trim_end_matches('s');
     at(&format!("{pointer}/{list}/{position}"), format!("{kind} `{name}` is not in the list `{list}`{near}"))
 }
 
@@ -283,17 +285,8 @@ fn entry(
             None
         }
     };
-    let mut list = |name: &str| {
-        let pointer = format!("{pointer}/{name}");
-        if let Some(list) = object.get(name) {
-            names(list, &pointer, limits.max_memberships, faults)
-        } else {
-            faults.push(at(&pointer, "missing: write `[]` for none"));
-            Vec::new()
-        }
-    };
-    let groups = list("groups");
-    let credentials = list("credentials");
+    let groups = listed(object, pointer, "groups", limits, faults);
+    let credentials = listed(object, pointer, "credentials", limits, faults);
     for name in credentials.iter().filter(|name| is_shown(name)) {
         let why = format!("`{name}` is a name of what agents show, and no entry gives that");
         faults.push(at(&format!("{pointer}/credentials"), why));
@@ -311,6 +304,22 @@ fn entry(
     }
     let digest = entry_digest(&id, alias.as_deref(), &groups, &credentials, disabled);
     Some(AgentEntry { id, alias, groups, credentials, disabled, digest })
+}
+
+/// A required list of names in an entry; empty with a fault where it is missing.
+fn listed(
+    object: &Object<'_>,
+    pointer: &str,
+    name: &str,
+    limits: &PolicyLimits,
+    faults: &mut Vec<PolicyFault>,
+) -> Vec<String> {
+    let pointer = format!("{pointer}/{name}");
+    if let Some(list) = object.get(name) {
+        return names(list, &pointer, limits.max_memberships, faults);
+    }
+    faults.push(at(&pointer, "missing: write `[]` for none"));
+    Vec::new()
 }
 
 fn entry_digest(

@@ -3,25 +3,54 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cedar_policy::{Policy, ResourceConstraint};
-use semgate_contexts::{Context, Digest};
+use cedar_policy::pst::Clause;
+use cedar_policy::{Effect, Policy, ResourceConstraint};
+use semgate_contexts::{Context, Digest, Performative};
 use serde_json::Value;
 
 use crate::catalogue::Catalogue;
 use crate::parse::{location, parse};
-use crate::{AgentEntry, PolicyFault, PolicyLimits, PolicySource, agents::Agents, negotiated_terms};
+use crate::partial::Known;
+use crate::{
+    AgentEntry, ConceptType, Location, Obligation, PolicyFault, PolicyLimits, PolicySource, agents::Agents,
+    negotiated_terms, policy_text,
+};
 
 /// One policy of a set.
 #[derive(Debug, Clone)]
 pub struct ParsedPolicy {
     /// `file#id`.
     pub id: Arc<str>,
-    /// File name.
-    pub file: String,
-    /// Line of its first character, from 1.
-    pub line: usize,
+    /// Its first character.
+    pub location: Location,
     /// The policy; its Cedar id is `id`.
     pub policy: Policy,
+    /// Its conditions, in their order.
+    pub clauses: Arc<[Clause]>,
+    /// The beginning of each clause.
+    pub clause_locations: Vec<Location>,
+    /// The obligation of a permit that has one.
+    pub obligation: Option<Arc<Obligation>>,
+}
+
+impl ParsedPolicy {
+    /// True for a `permit`.
+    #[must_use]
+    pub fn permits(&self) -> bool {
+        self.policy.effect() == Effect::Permit
+    }
+
+    /// True for a permit with `@approve`.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
+    }
+
+    /// True if its conditions exclude every message of a concept, or of a concept and a performative.
+    #[must_use]
+    pub fn excludes(&self, concept: ConceptType<'_>, action: Option<Performative>) -> bool {
+        Known { info: Some(concept.info), action, direction: None }.excludes(&self.clauses)
+    }
 }
 
 /// Parses a set. Guarantees nothing about how its policies fit any contexts.
@@ -35,8 +64,16 @@ pub fn parse_set(
     let agents = Agents::read(&source.entities, limits)?.entries().to_vec();
     let policies = parse(&source.files, limits)?.into_iter().filter_map(|written| {
         let (file, text) = source.files.get(written.file)?;
-        let line = location(file, text, written.start).line;
-        Some(ParsedPolicy { id: written.id, file: file.clone(), line, policy: written.policy })
+        let own = policy_text::of(text.get(written.start..).unwrap_or_default());
+        let at = |offset: usize| location(file, text, written.start + offset);
+        Some(ParsedPolicy {
+            id: written.id,
+            location: at(0),
+            policy: written.policy,
+            clause_locations: policy_text::clauses(&own).into_iter().map(at).collect(),
+            clauses: written.clauses,
+            obligation: written.obligation,
+        })
     });
     Ok((policies.collect(), agents))
 }

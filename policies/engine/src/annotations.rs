@@ -31,8 +31,8 @@ pub struct Obligation {
     /// By what its limit is counted over reloads: the id that `@id` gives. Of a policy without one it is the file and what the policy says,
     /// since its place moves with every policy above it.
     pub bucket: Arc<str>,
-    /// What the limit is called to outsiders: `policy-` and eight digits of a hash of `bucket`, so that it is the same at every
-    /// answer and tells nothing of the policy.
+    /// The name of the limit for outsiders: `policy-` and eight digits of a hash of `bucket`. It is the same in every answer and tells
+    /// nothing of the policy.
     pub quota: Arc<str>,
     /// `@limit` and `@limit_key`: how often, and counted for whom.
     pub limit: Option<(Rate, RateKey)>,

@@ -13,7 +13,7 @@ use crate::convert::{self, Misfit};
 use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
-use crate::rule::{Wants, bit};
+use crate::wants::{Wants, bit};
 use crate::{AgentEntry, Credentials, PolicyFault, Question, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.
@@ -174,7 +174,7 @@ impl Asker {
         let of = shape.and_then(|shape| Some((shape.of_type, self.catalogue.types.get(shape.of_type)?)));
         let Some(of) = of else { return true };
         let sender = self.agents.list.position(question.sender);
-        let chosen = self.index.choose(sender, of, question.action);
+        let chosen = self.index.choose(sender, of.0, of.1, question.action);
         chosen.is_some_and(|chosen| chosen.wants.instance || chosen.wants.any(const { bit("scores") }))
     }
 
@@ -210,7 +210,7 @@ impl Asker {
                 notices: Texts::from_iter(["the receiver is disabled"]),
             };
         }
-        let Some(chosen) = self.index.choose(sender, (shape.of_type, info), question.action) else {
+        let Some(chosen) = self.index.choose(sender, shape.of_type, info, question.action) else {
             return nothing();
         };
         let wants = chosen.wants;

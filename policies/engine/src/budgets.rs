@@ -26,7 +26,7 @@ pub struct Spoken<'a> {
     pub performative: Performative,
 }
 
-/// Which messages: every member that is there must agree. Without any, all.
+/// A selection of messages: every member that is present must agree. Without any it selects all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Selector {
     pub line: Option<Box<str>>,
@@ -86,7 +86,7 @@ pub struct Budget {
     pub rate: Rate,
     /// The parties with a bucket of their own; the sender always.
     pub key: RateKey,
-    /// Which messages; empty: all.
+    /// The messages that count; empty: all.
     of: Vec<Selector>,
 }
 

@@ -1,23 +1,25 @@
 //! Every loaded context as Cedar types: one entity type for each line and shape.
 
+mod schema;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
-use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape};
-use serde_json::{Map, Value, json};
+use cedar_policy::{EntityId, EntityTypeName, EntityUid};
+use semgate_contexts::{Context, Digest, Line, PerformativeSet, Shape};
+use serde_json::Value;
 
+use crate::LeftOut;
 use crate::kinds::Attributes;
 use crate::names::{namespace, type_name};
 use crate::negotiated_terms;
 use crate::open_objects::SchemaNode;
 use crate::spaces::{After, Holder, Spaces};
-use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
-pub(crate) const CONTEXT_MEMBERS: [&str; 12] = [
+pub const CONTEXT_MEMBERS: [&str; 12] = [
     "receiver",
     "line",
     "major",
@@ -50,6 +52,13 @@ pub(crate) struct TypeInfo {
     pub uid: EntityUid,
 }
 
+impl TypeInfo {
+    /// True for a learnt term, which no context defines.
+    pub fn is_learnt(&self) -> bool {
+        negotiated_terms::is_reserved(&self.line)
+    }
+}
+
 /// One shape of one context version.
 #[derive(Debug)]
 pub(crate) struct ShapeInfo {
@@ -77,7 +86,7 @@ pub(crate) struct Catalogue {
     /// Learnt concepts that policies name, by Cedar name.
     learnt: Vec<ShapeInfo>,
     pub left_out: Vec<LeftOut>,
-    /// Who has a namespace that two lines could have, by name.
+    /// Holders of namespaces that two lines could have, by name.
     pub held: BTreeSet<String>,
     /// Namespaces that nobody has, since two would.
     pub barred: BTreeSet<String>,
@@ -251,11 +260,16 @@ impl Catalogue {
                 self.add_type(name.clone(), &line, negotiated_terms::attributes(), performatives)
             {
                 let so_far: usize = self.shapes.values().map(Vec::len).sum::<usize>() + self.learnt.len();
-                self.learnt.push(negotiated_terms::shape(
+                let attributes = negotiated_terms::attributes();
+                self.learnt.push(ShapeInfo {
                     name,
-                    u32::try_from(so_far).unwrap_or(u32::MAX),
+                    number: u32::try_from(so_far).unwrap_or(u32::MAX),
                     of_type,
-                ));
+                    major: 0,
+                    minor: 0,
+                    checked: attributes.may_misfit(),
+                    attributes,
+                });
             }
         }
     }
@@ -280,75 +294,6 @@ impl Catalogue {
     pub fn digests(&self) -> impl Iterator<Item = &Digest> {
         self.shapes.keys()
     }
-
-    /// The Cedar schema in Cedar's JSON form.
-    pub fn schema_json(&self) -> Value {
-        let mut namespaces: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-        for info in &self.types {
-            let (space, name) = info.name.rsplit_once("::").unwrap_or(("", &info.name));
-            let described = json!({"shape": info.attributes.to_json()});
-            namespaces.entry(space.to_owned()).or_default().insert(name.to_owned(), described);
-        }
-        let mut root = Map::new();
-        for (space, types) in namespaces {
-            root.insert(space, json!({"entityTypes": types, "actions": {}}));
-        }
-        let agent = json!({
-            "memberOfTypes": ["Group"],
-            "shape": {"type": "Record", "attributes": {
-                "credentials": {"type": "Set", "element": {"type": "String"}},
-                "trust_domain": {"type": "String"},
-            }},
-        });
-        root.insert(
-            String::new(),
-            json!({"entityTypes": {"Agent": agent, "Group": {}}, "actions": self.actions_json()}),
-        );
-        Value::Object(root)
-    }
-
-    fn actions_json(&self) -> Value {
-        let context = context_json();
-        let mut actions = Map::new();
-        for performative in Performative::ALL {
-            let resources: Vec<&str> = self
-                .types
-                .iter()
-                .filter(|info| info.performatives.contains(performative))
-                .map(|info| info.name.as_str())
-                .collect();
-            let applies =
-                json!({"principalTypes": ["Agent"], "resourceTypes": resources, "context": context.clone()});
-            actions.insert(performative.as_str().to_owned(), json!({"appliesTo": applies}));
-        }
-        Value::Object(actions)
-    }
-
-    /// The schema as Cedar takes it.
-    pub fn schema(&self) -> Result<Schema, PolicyFault> {
-        Schema::from_json_value(self.schema_json()).map_err(|e| PolicyFault::Schema { why: e.to_string() })
-    }
-}
-
-/// The type of the context record, in Cedar's JSON form.
-fn context_json() -> Value {
-    let long = json!({"type": "Long"});
-    let moment = json!({"type": "Extension", "name": "datetime"});
-    let scores: Map<String, Value> = SCORES.iter().map(|score| ((*score).to_owned(), long.clone())).collect();
-    json!({"type": "Record", "attributes": {
-        "receiver": {"type": "Entity", "name": "Agent"},
-        "line": {"type": "String"},
-        "major": long,
-        "minor": long,
-        "binding": {"type": "String"},
-        "binding_version": {"type": "String"},
-        "direction": {"type": "String"},
-        "free_text": {"type": "Boolean"},
-        "locked": {"type": "Boolean"},
-        "session": {"type": "Record", "attributes": {"expires": moment}, "required": false},
-        "now": moment,
-        "scores": {"type": "Record", "attributes": scores},
-    }})
 }
 
 /// The document as a value, to look up what its references mean; every shape is open if that fails.

@@ -2,13 +2,12 @@
 
 use crate::Credentials;
 
-/// What is so while a message is judged. All of it comes from what was verified or measured, nothing from what the message says of
-/// itself.
+/// The circumstances of a message while it is judged. All of them are verified or measured; none is a claim of the message.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
     /// Credentials that the sender shows.
     pub sender_holds: &'a Credentials,
-    /// What the receiver shows; in a request, whose receiver was not spoken to yet, none.
+    /// The credentials that the receiver shows; none in a request, since nobody has spoken to its receiver yet.
     pub receiver_holds: &'a Credentials,
     /// The version of the protocol as the protocol writes it (`1.0`, `2025-11-25`); empty where it has none.
     pub protocol_version: &'a str,
@@ -27,7 +26,7 @@ pub struct Session {
     pub expires_at: u64,
 }
 
-/// What inspection measured of the message, or of the event of a stream, that the instance stands in. Later scores join here.
+/// Measurements of the message, or of the event of a stream, that holds the instance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scores {
     /// Bytes of what is judged.

@@ -18,7 +18,7 @@ pub fn is_shown(name: &str) -> bool {
     name.starts_with(CERTIFICATE_SPACE) || name.starts_with(TOKEN_SPACE)
 }
 
-/// What an agent shows beyond its identity: credentials of its certificate and of a token. Cheap to clone.
+/// The credentials that an agent shows beyond its identity, from its certificate and from a token. Cheap to clone.
 ///
 /// A credential is held up to the second at which it expires, and not at that second.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]

@@ -35,9 +35,23 @@ pub struct Question<'a> {
     pub circumstances: Circumstances<'a>,
 }
 
+/// Sender and receiver of a message, and how it travels.
+#[derive(Debug, Clone, Copy)]
+pub struct Parties<'a> {
+    /// The id of the sender.
+    pub sender: &'a str,
+    /// The id of the receiver.
+    pub receiver: &'a str,
+    /// `l8`, `a2a` or `mcp`.
+    pub binding: &'a str,
+    /// `request` or `reply`.
+    pub direction: &'a str,
+}
+
 impl Question<'_> {
-    /// Returns true if free text stands in the instance or beside it in the message.
-    pub(crate) fn has_free_text(&self) -> bool {
+    /// True if free text stands in the instance or outside of it in the message.
+    #[must_use]
+    pub fn has_free_text(&self) -> bool {
         self.circumstances.scores.beside > 0 || self.shape.has_free_text(self.value)
     }
 }
@@ -90,7 +104,7 @@ impl fmt::Debug for Texts {
     }
 }
 
-/// What the permits that decided ask for: of every one that applied, in the order of their ids. Cheap to clone.
+/// The obligations of all permits that applied, in the order of their ids. Cheap to clone.
 ///
 /// All hold together: each limit counts, all members are taken out, and one `@approve` is enough to need an approval.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -137,7 +151,7 @@ pub enum Verdict {
     Denied {
         /// The forbids that applied; empty when nothing permitted it.
         policies: Texts,
-        /// What those forbids say to outsiders (their `@notice` annotation), and why if no policy was asked.
+        /// The texts of those forbids for outsiders (`@notice`), or the reason if no policy was asked.
         notices: Texts,
     },
     /// A policy could not be evaluated (`policy_error`): Cedar would skip it, which could turn a refusal into a pass.
@@ -151,10 +165,37 @@ pub enum Verdict {
     Untypable {
         /// JSON Pointer of the value within the instance.
         path: String,
-        /// Which type it has no equal in: `integer`, `decimal`, `date-time`, `duration`, `ip-address`; `type` for another type than the
+        /// The type without an equal value: `integer`, `decimal`, `date-time`, `duration`, `ip-address`; `type` for another type than the
         /// schema promises.
         rule: &'static str,
     },
+}
+
+impl Verdict {
+    /// The policies that decided, or that could not be evaluated; empty where none was asked.
+    #[must_use]
+    pub fn policies(&self) -> Texts {
+        match self {
+            Self::Permitted { policies, .. }
+            | Self::Denied { policies, .. }
+            | Self::Errored { policies, .. } => policies.clone(),
+            Self::Untypable { .. } => Texts::default(),
+        }
+    }
+
+    /// The verdict in one word: `permitted`, `approval` (permitted once a human agrees), `denied`, `error` or `untypable`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
+                "approval"
+            }
+            Self::Permitted { .. } => "permitted",
+            Self::Denied { .. } => "denied",
+            Self::Errored { .. } => "error",
+            Self::Untypable { .. } => "untypable",
+        }
+    }
 }
 
 /// Proof that some policy could let this sender use some concept of a line.

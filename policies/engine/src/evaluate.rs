@@ -7,9 +7,10 @@ use cedar_policy::{Context as CedarContext, Entities, Entity, Request, Restricte
 use crate::ask::{Asker, Resolved, Shows, internal, untypable};
 use crate::context_record;
 use crate::convert::{self, Decimals};
+use crate::plain;
 use crate::reads::Reads;
-use crate::rewrite;
-use crate::rule::{Applies, Rule, Tally, Wants};
+use crate::rule::{Applies, Rule, Tally};
+use crate::wants::Wants;
 use crate::{Credentials, Question, Verdict};
 
 impl Asker {
@@ -48,8 +49,7 @@ impl Asker {
                 Some(asked) => asked,
                 None => asked.insert(self.request(question, resolved, wants, rules.clone())?),
             };
-            let applies =
-                rule.applies((request, entities), || self.whole(question, resolved, &rule.reads))?;
+            let applies = rule.applies(request, entities, || self.whole(question, resolved, &rule.reads))?;
             then(rule, applies);
         }
         Ok(())
@@ -74,7 +74,7 @@ impl Asker {
                 seen.push(name);
                 let scaled = Decimals::TenThousandths;
                 let value = convert::attribute(shape, name, question.value, question.without, scaled);
-                pairs.extend(value.map_err(untypable)?.map(|value| (rewrite::member(name), value)));
+                pairs.extend(value.map_err(untypable)?.map(|value| (plain::member_name(name), value)));
             }
         }
         pairs.extend(self.members(question, resolved, wants)?);

@@ -23,6 +23,7 @@ fn within(value: &Json<'_>, path: &[Box<str>]) -> bool {
 }
 
 /// A path as annotations write it: dots between levels.
-pub(crate) fn dotted(path: &[Box<str>]) -> String {
+#[must_use]
+pub fn dotted(path: &[Box<str>]) -> String {
     path.iter().map(|name| &**name).collect::<Vec<_>>().join(".")
 }

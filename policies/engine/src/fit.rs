@@ -84,7 +84,7 @@ pub(crate) fn fit(
     Ok((fitted, faults))
 }
 
-/// What is kept, what goes, and what comes of the rest.
+/// One attempt: the contexts that stay, those that go, and the result.
 struct Step {
     without: Contexts,
     gone: Contexts,
@@ -318,7 +318,7 @@ fn without(contexts: &[Arc<Context>], gone: &BTreeSet<ContextUrn>) -> Contexts {
     contexts.iter().filter(|context| !gone.contains(context.urn())).cloned().collect()
 }
 
-/// What of a line that no policy names could go, the least first, and all of it last.
+/// The sets of versions that could go from a line that no policy names: the smallest first, the whole line last.
 fn ways(of_line: &[Arc<Context>]) -> Vec<BTreeSet<ContextUrn>> {
     let mut ways = if of_line.len() <= MAX_SOUGHT {
         candidates(of_line)
@@ -330,8 +330,8 @@ fn ways(of_line: &[Arc<Context>]) -> Vec<BTreeSet<ContextUrn>> {
     ways
 }
 
-/// What of a line could go, the least first: one document, one major version, all others than one major version, all others than one
-/// document; the highest version first.
+/// The sets of versions that could go from a line, the smallest first: one document, one major version, all but one major version, all but
+/// one document; the highest version first.
 fn candidates(of_line: &[Arc<Context>]) -> Vec<BTreeSet<ContextUrn>> {
     /// Returns true if the other goes, seen from the one.
     type Goes<'a> = &'a dyn Fn(&ContextUrn, &ContextUrn) -> bool;

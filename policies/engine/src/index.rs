@@ -1,4 +1,4 @@
-//! Which policies can apply to a question: [`Scopes`] over agents and the catalogue's types.
+//! The policies that can apply to a question: [`Scopes`] over agents and the types of the catalogue.
 //!
 //! An agent is the keys that hold for it, and agents of the same keys share them; so memory grows with the policies, the agents and
 //! their groups, each by itself, and never with a product of them.
@@ -10,10 +10,10 @@ use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::negotiated_terms;
 use crate::pace;
-use crate::rule::{Rule, Wants};
+use crate::rule::Rule;
 use crate::scope::{Action, Key, Lot, Scopes};
+use crate::wants::Wants;
 
 /// The concepts that the scope of some permit lets an agent use.
 #[derive(Debug, Clone, Default)]
@@ -120,7 +120,8 @@ impl Index {
     pub fn choose(
         &self,
         agent: Option<u32>,
-        (of_type, info): (usize, &TypeInfo),
+        of_type: usize,
+        info: &TypeInfo,
         action: Performative,
     ) -> Option<Chosen<'_>> {
         if !info.performatives.contains(action) {
@@ -142,7 +143,7 @@ impl Index {
 /// The keys that hold for the instances of a type: all have one name, and they are in nothing.
 fn held(info: &TypeInfo) -> Vec<Key> {
     let mut keys = Key::holding(&info.uid, []);
-    if negotiated_terms::is_learnt(info) {
+    if info.is_learnt() {
         keys.retain(|key| *key != Key::Open);
         keys.push(Key::Unsigned);
     }
@@ -166,7 +167,7 @@ fn reach(rules: &[Rule], catalogue: &Catalogue, scopes: &Scopes, actions: &[Acti
             match &rule.scope.resource {
                 Key::Open => reach.any = true,
                 Key::Is(name) => {
-                    let info = by_name.get(name).filter(|info| !negotiated_terms::is_learnt(info));
+                    let info = by_name.get(name).filter(|info| !info.is_learnt());
                     let takes = |performative: Performative| {
                         actions.get(performative as usize).is_some_and(|action| rule.scope.takes(action))
                     };

@@ -21,10 +21,10 @@ mod convert;
 mod credentials;
 mod decide;
 mod evaluate;
-mod explain;
 mod fault;
 mod fields;
 mod fit;
+mod full_question;
 mod index;
 mod json_locations;
 mod kinds;
@@ -55,20 +55,19 @@ mod source;
 mod spaces;
 mod suggest;
 mod type_conflicts;
+mod wants;
 
 pub use agents::AgentEntry;
 pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};
 pub use annotations::Obligation;
 pub use budgets::{Budget, Budgets, Spoken};
+pub use catalogue::CONTEXT_MEMBERS;
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
-pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
-pub use explain::{
-    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Recorded,
-    Weighed,
-};
+pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Parties, Question, Texts, Verdict};
 pub use fault::{LeftOut, Location, PolicyFault};
-pub use fields::{FieldPath, has_field};
+pub use fields::{FieldPath, dotted, has_field};
+pub use full_question::{ConceptType, FullQuestion, TypedShape};
 pub use limits::PolicyLimits;
 pub use pace::{gently, rest};
 pub use policies::{Floors, Policies, schema_text};
@@ -78,5 +77,7 @@ pub use record::{Keep, KeepAs, Keeper};
 pub use source::{Located, PolicySource};
 pub use type_conflicts::{Clash, clashes, namesakes, untyped};
 
+#[cfg(test)]
+extern crate self as semgate_policies;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! Possible permissions before the content is known: the tools that a sender is shown.
 
 use cedar_policy::Effect;
-use semgate_contexts::{Performative, json::Object};
 
 use crate::ask::{Asker, Resolved};
-use crate::rule::{Rule, Wants, bit};
-use crate::{Circumstances, MaySay, NoPolicy, Question, Verdict};
+use crate::rule::Rule;
+use crate::wants::{Wants, bit};
+use crate::{MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {
     /// Returns true if some instance of this shape could be permitted. Policies that read neither the instance nor the moment are asked
@@ -18,7 +18,7 @@ impl Asker {
         if self.agents.disabled(sender) || self.agents.disabled(receiver) {
             return Err(NoPolicy);
         }
-        let chosen = self.index.choose(sender, (shape.of_type, info), question.action).ok_or(NoPolicy)?;
+        let chosen = self.index.choose(sender, shape.of_type, info, question.action).ok_or(NoPolicy)?;
         let later = |rule: &Rule| rule.wants.any(LATER);
         let blind = |rule: &&Rule| !rule.wants.instance && !later(rule);
         let open = chosen.rules().any(|rule| !blind(&rule) && rule.effect == Effect::Permit);
@@ -36,26 +36,3 @@ impl Asker {
 
 /// Inputs that are known only with the message: the text, the time, the session.
 const LATER: u32 = bit("free_text") | bit("scores") | bit("now") | bit("locked") | bit("session");
-
-/// The question for what is not said yet.
-pub(crate) fn unsaid<'q>(
-    (sender, receiver): (&'q str, &'q str),
-    action: Performative,
-    (context, shape): (&'q semgate_contexts::Context, &'q semgate_contexts::Shape),
-    (binding, circumstances): (&'q str, Circumstances<'q>),
-    value: &'q Object<'q>,
-) -> Question<'q> {
-    let direction = "request";
-    Question {
-        sender,
-        receiver,
-        action,
-        context,
-        shape,
-        value,
-        without: None,
-        binding,
-        direction,
-        circumstances,
-    }
-}

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use cedar_policy::ResourceConstraint;
 use semgate_contexts::{Line, Performative};
 
-use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::kinds::{Attribute, Attributes, Kind};
 use crate::names::type_name;
 use crate::parse::Written;
@@ -17,7 +16,7 @@ pub(crate) const SPACE: &str = "learnt";
 /// The one member of every learnt concept that policies see: one of the codes that were settled.
 pub(crate) const VALUE: &str = "value";
 
-/// What it takes: what tells and what answers, nothing that asks for something to be done (`docs/spec/clarification.md`).
+/// The performatives of learnt terms: those that inform or answer, none that asks for an act (`docs/spec/clarification.md`).
 pub(crate) const PERFORMATIVES: [Performative; 3] =
     [Performative::Inform, Performative::Publish, Performative::Agree];
 
@@ -48,15 +47,4 @@ pub(crate) fn named<'w>(policies: impl Iterator<Item = &'w Written>) -> BTreeSet
 pub(crate) fn attributes() -> Attributes {
     let value = Attribute { kind: Some(Kind::String), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
-}
-
-/// Returns true if a type is one of these.
-pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
-    is_reserved(&info.line)
-}
-
-/// The shape of one, with a number of its own.
-pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
-    let attributes = attributes();
-    ShapeInfo { name, number, of_type, major: 0, minor: 0, checked: attributes.may_misfit(), attributes }
 }

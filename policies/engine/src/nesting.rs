@@ -49,14 +49,12 @@ pub(crate) fn beyond(text: &str, limit: usize) -> Option<usize> {
             '/' if next == Some('/') => while rest.next_if(|(_, c)| *c != '\n').is_some() {},
             '"' => {
                 let mut escaped = false;
-                for (_, c) in rest.by_ref() {
-                    match c {
-                        _ if escaped => escaped = false,
-                        '\\' => escaped = true,
-                        '"' => break,
-                        _ => {}
-                    }
-                }
+                let ends = |(_, c): &(usize, char)| {
+                    let end = *c == '"' && !escaped;
+                    escaped = *c == '\\' && !escaped;
+                    end
+                };
+                rest.by_ref().find(ends);
                 operand = true;
             }
             '(' | '[' | '{' => {
@@ -74,10 +72,7 @@ pub(crate) fn beyond(text: &str, limit: usize) -> Option<usize> {
             }
             ',' | ';' => (here, operand) = (Level::default(), false),
             '|' | '&' | '=' | '<' | '>' | '!' | '+' | '-' | '*' | '.' => {
-                let twice = matches!(
-                    (c, next),
-                    ('|', Some('|')) | ('&', Some('&')) | ('=' | '<' | '>' | '!', Some('='))
-                );
+                let twice = is_doubled(c, next);
                 if twice {
                     rest.next();
                 }
@@ -98,6 +93,10 @@ pub(crate) fn beyond(text: &str, limit: usize) -> Option<usize> {
         }
     }
     None
+}
+
+const fn is_doubled(c: char, next: Option<char>) -> bool {
+    matches!((c, next), ('|', Some('|')) | ('&', Some('&')) | ('=' | '<' | '>' | '!', Some('=')))
 }
 
 const fn rank(c: char, twice: bool, operand: bool) -> Rank {

@@ -42,11 +42,6 @@ impl Written {
     pub fn permits(&self) -> bool {
         self.policy.effect() == Effect::Permit
     }
-
-    /// True for a permit with `@approve`.
-    pub fn asks(&self) -> bool {
-        self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
-    }
 }
 
 /// Parses every file; all faults of all files are found in one go.
@@ -68,7 +63,7 @@ pub(crate) fn parse(
             });
             continue;
         }
-        match parse_file(index, (name, text), limits) {
+        match parse_file(index, name, text, limits) {
             Ok(resolved) => {
                 for written in resolved {
                     if !ids.insert(Arc::clone(&written.id)) {
@@ -103,9 +98,9 @@ pub(crate) struct Alone {
 
 impl Alone {
     /// A fault of one of its annotations.
-    pub fn annotation(&self, file: (&str, &str), annotation: &str, why: &str) -> PolicyFault {
+    pub fn annotation(&self, file: &str, text: &str, annotation: &str, why: &str) -> PolicyFault {
         let at = self.start + annotated(&self.text, annotation);
-        PolicyFault::Syntax { location: location(file.0, file.1, at), why: format!("`@{annotation}`: {why}") }
+        PolicyFault::Syntax { location: location(file, text, at), why: format!("`@{annotation}`: {why}") }
     }
 
     /// `file#id`, where `id` is the `@id` annotation or the position.
@@ -164,7 +159,8 @@ fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
 
 fn parse_file(
     index: usize,
-    (name, text): (&str, &str),
+    name: &str,
+    text: &str,
     limits: &PolicyLimits,
 ) -> Result<Vec<Written>, Vec<PolicyFault>> {
     let (mut resolved, mut faults) = (Vec::new(), Vec::new());
@@ -176,7 +172,7 @@ fn parse_file(
             Ok(annotations) => annotations,
             Err(wrong) => {
                 let fault =
-                    |(annotation, why): (String, String)| alone.annotation((name, text), &annotation, &why);
+                    |(annotation, why): (String, String)| alone.annotation(name, text, &annotation, &why);
                 faults.extend(wrong.into_iter().map(fault));
                 continue;
             }

@@ -10,9 +10,21 @@ use semgate_contexts::json::{Json, Object};
 
 use crate::convert;
 use crate::kinds::{Attributes, Kind};
-use crate::rewrite;
 
-/// A condition of this form, as [`rewrite`] makes it: members of the instance in the context record, decimals as ten-thousandths.
+/// Before the name in the context record of a member of the instance.
+const INSTANCE: &str = "resource.";
+
+/// The name in the context record of a member of the instance.
+pub(crate) fn member_name(name: &str) -> String {
+    format!("{INSTANCE}{name}")
+}
+
+/// The member of the instance that has this name in the context record, if it is one.
+pub(crate) fn of_instance(member: &str) -> Option<&str> {
+    member.strip_prefix(INSTANCE)
+}
+
+/// A condition of this form, as [`rewrite`](crate::rewrite) makes it: members of the instance in the context record, decimals as ten-thousandths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Plain {
     Has(String),
@@ -156,7 +168,7 @@ fn member(expr: &Expr) -> Option<String> {
 
 /// The member of the instance that this member of the context record is.
 fn name(of: &Expr, attr: &str) -> Option<String> {
-    matches!(of, Expr::Var(Var::Context)).then(|| rewrite::of_instance(attr).map(str::to_owned))?
+    matches!(of, Expr::Var(Var::Context)).then(|| of_instance(attr).map(str::to_owned))?
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::catalogue::Catalogue;
 use crate::check::{Former, Literals, Texts, by_unknown_line, in_order};
 use crate::fit::fit;
 use crate::index::Index;
-use crate::may::unsaid;
 use crate::memory::Memory;
 use crate::pace;
 use crate::parse::{self, Written};
@@ -21,7 +20,7 @@ use crate::rule::Rule;
 use crate::spaces;
 use crate::suggest::closest;
 use crate::{
-    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
+    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, Parties, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
 };
 
@@ -83,7 +82,7 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_after(source, contexts, (limits, floors), None)
+        Self::load_after(source, contexts, limits, floors, None)
     }
 
     /// Loads the next generation: a context that this one knows is not left out to make a policy valid. A new context that would
@@ -113,13 +112,14 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_after(source, contexts, (limits, floors), Some(self))
+        Self::load_after(source, contexts, limits, floors, Some(self))
     }
 
     fn load_after(
         source: &PolicySource,
         contexts: &[Arc<Context>],
-        (limits, floors): (&PolicyLimits, &Floors),
+        limits: &PolicyLimits,
+        floors: &Floors,
         live: Option<&Self>,
     ) -> Result<Self, Vec<PolicyFault>> {
         let unchanged = live.is_some_and(|live| live.digest == source.digest());
@@ -157,7 +157,7 @@ impl Policies {
         Ok(Self { digest, asker, ids, budgets: read.budgets, warnings, redacts })
     }
 
-    /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
+    /// The digest of the set: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
     /// is one, as `docs/reference/policy.md` says.
     #[must_use]
     pub const fn digest(&self) -> Digest {
@@ -209,8 +209,7 @@ impl Policies {
         self.budgets.of(self.asker.agents.list.position(sender))
     }
 
-    /// What an operator should know of a set that is loaded: names that `entities.json` no longer declares, and literals that only versions
-    /// below a floor take.
+    /// Warnings about a loaded set: names that `entities.json` no longer declares, and literals that only versions below a floor take.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
@@ -245,7 +244,7 @@ impl Policies {
         !catalogue.has(context.digest()) && !catalogue.left_out.iter().any(|left| left.urn == *context.urn())
     }
 
-    /// Could any policy let this sender use any concept of this line, by the scopes of the permits alone?
+    /// Proves that some policy could let this sender use some concept of this line, by the scopes of the permits alone.
     ///
     /// # Errors
     /// [`NoPolicy`]: the same answer for a line that exists and for one that does not, and for a disabled agent.
@@ -257,22 +256,35 @@ impl Policies {
         self.asker.index.reaches(agent, line.as_str()).map(|()| LineUse(())).ok_or(NoPolicy)
     }
 
-    /// Could any policy let this sender say something of this shape to this receiver, by all that is known before it is said?
-    /// What policies ask of the instance itself, its time, session and scores counts as if they were what is permitted; of
-    /// `circumstances` count what the two show and the version of the protocol.
+    /// Proves that some policy could permit a message of this shape to this receiver, by all that is known before it is
+    /// written.
+    /// Conditions about the instance, its time, session and scores count as fulfilled. Of `circumstances` the credentials of both agents
+    /// and the version of the protocol count.
     ///
     /// # Errors
     /// [`NoPolicy`] if every instance would be denied.
     pub fn may_say(
         &self,
-        (sender, receiver): (&str, &str),
+        parties: Parties<'_>,
         action: Performative,
-        (context, shape): (&Context, &Shape),
-        (binding, circumstances): (&str, Circumstances<'_>),
+        context: &Context,
+        shape: &Shape,
+        circumstances: Circumstances<'_>,
     ) -> Result<MaySay, NoPolicy> {
-        let nothing = Object::default();
-        let around = (binding, circumstances);
-        self.asker.may(&unsaid((sender, receiver), action, (context, shape), around, &nothing))
+        let Parties { sender, receiver, binding, direction } = parties;
+        let value = &Object::default();
+        self.asker.may(&Question {
+            sender,
+            receiver,
+            action,
+            context,
+            shape,
+            value,
+            without: None,
+            binding,
+            direction,
+            circumstances,
+        })
     }
 
     /// Returns true if some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.

@@ -1,5 +1,5 @@
-//! Who may write at an authority: publish, revoke, override …, for which lines and versions. Policies of the authority's own, under a
-//! fixed schema; they narrow what its configuration and certificates permit, and never widen it.
+//! Policies about writers at an authority: who may publish, revoke or override which lines and versions. Their schema is fixed. They narrow
+//! the permissions of its configuration and certificates, and never widen them.
 
 mod load;
 
@@ -185,8 +185,8 @@ impl PublisherPolicies {
         SCHEMA
     }
 
-    /// What the policies say of this person, by the SPIFFE id of a verified certificate, doing this to this version of this line. The
-    /// version of a floor is the one that it is raised to.
+    /// Rules on an act on a version of a line. `who` is the SPIFFE id of a verified certificate; a floor counts with the version that it
+    /// is raised to.
     pub fn decide(&self, who: &str, act: PublisherAct, line: &Line, version: Version) -> Ruling {
         let known = self.agents.position(who).and_then(|at| self.agents.at(at));
         if known.is_none_or(|entry| entry.disabled) {

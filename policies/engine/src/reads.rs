@@ -103,7 +103,7 @@ impl Reads {
         }
     }
 
-    /// Which agent it is, and in which groups: a comparison asks for no more.
+    /// Visits an operand of a comparison, which asks for the identity and the groups of an agent and no more.
     fn compared(&mut self, expr: &Expr) {
         if !matches!(expr, Expr::Var(Var::Principal)) {
             self.visit(expr);

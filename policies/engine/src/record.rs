@@ -1,5 +1,5 @@
 //! A question as an audit record keeps it: everything that any policy could read, and of the message's values only what the operator
-//! asked for (`docs/design/firewall.md` §8). [`Explainer::recall`](crate::Explainer::recall) reads it back.
+//! asked for (`docs/design/firewall.md` §8). `semgate policy replay` reads it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,8 +155,8 @@ impl<'k> Keeper<'k> {
             "shape": question.shape.name(),
             "learnt": learnt,
             "performative": question.action.as_str(),
-            "verdict": answer(verdict),
-            "policies": crate::explain::deciding(verdict).to_vec(),
+            "verdict": verdict.word(),
+            "policies": verdict.policies().to_vec(),
             "free_text": question.has_free_text(),
         });
         if let (Some(members), Some(redacted)) = (head.as_object_mut(), redacted) {
@@ -226,19 +226,6 @@ fn around(question: &Question<'_>) -> Value {
         members.insert("beside".to_owned(), json!(beside));
     }
     kept
-}
-
-/// A verdict in one word.
-pub(crate) fn answer(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
-            "approval"
-        }
-        Verdict::Permitted { .. } => "permitted",
-        Verdict::Denied { .. } => "denied",
-        Verdict::Errored { .. } => "error",
-        Verdict::Untypable { .. } => "untypable",
-    }
 }
 
 /// A value as JSON, numbers as they were written: none is rounded.

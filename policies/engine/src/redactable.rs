@@ -18,7 +18,7 @@ use crate::partial::Known;
 use crate::suggest::did_you_mean;
 use crate::{FieldPath, PolicyFault};
 
-/// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
+/// Lines without redaction: the vocabularies of protocols, on which others build, and learnt terms, which are one value.
 const NEVER: [&str; 3] = ["a2a", "mcp", negotiated_terms::SPACE];
 
 /// The finding of one version about a member.

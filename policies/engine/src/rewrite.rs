@@ -10,23 +10,25 @@
 
 use std::sync::Arc;
 
-use cedar_policy::Expression;
 use cedar_policy::pst::{self, BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
+use cedar_policy::{Expression, PolicySet};
 
-use crate::plain::Plain;
-use crate::rule::Condition;
+use crate::plain::{Plain, member_name};
 
-/// Before the name in the context record of a member of the instance.
-const INSTANCE: &str = "resource.";
-
-/// The name in the context record of a member of the instance.
-pub(crate) fn member(name: &str) -> String {
-    format!("{INSTANCE}{name}")
-}
-
-/// The member of the instance that has this name in the context record, if it is one.
-pub(crate) fn of_instance(member: &str) -> Option<&str> {
-    member.strip_prefix(INSTANCE)
+/// The condition left to ask once the scope holds.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// Nothing.
+    Always,
+    /// An expression for Cedar's evaluator. Members of the instance stand in the context record as `resource.NAME`, decimals as
+    /// ten-thousandths.
+    Expression {
+        expression: Expression,
+        /// The same, if it can be known without an evaluator.
+        plain: Option<Plain>,
+    },
+    /// The policy as it is written, for Cedar's authorizer: it holds a form that could not be rewritten.
+    Whole(Box<PolicySet>),
 }
 
 /// The clauses of a policy as one condition; `None` if it holds a form that is not known here.
@@ -84,7 +86,7 @@ fn map(expr: &Arc<Expr>) -> Option<Arc<Expr>> {
             Expr::BinaryOp { op: operator(*op), left: map(left)?, right: map(right)? }
         }
         Expr::GetAttr { expr, attr } => match &**expr {
-            Expr::Var(Var::Resource) => Expr::GetAttr { expr: context(), attr: member(attr).into() },
+            Expr::Var(Var::Resource) => Expr::GetAttr { expr: context(), attr: member_name(attr).into() },
             Expr::Var(Var::Context) => Expr::GetAttr { expr: Arc::clone(expr), attr: attr.clone() },
             _ => Expr::GetAttr { expr: map(expr)?, attr: attr.clone() },
         },
@@ -124,7 +126,7 @@ fn has(expr: &Arc<Expr>) -> Option<Expr> {
     match &**of {
         Expr::Var(Var::Context) => Some(Expr::HasAttr { expr: Arc::clone(of), attrs }),
         Expr::Var(Var::Resource) => {
-            let own = pst::SmolStr::from(member(attrs.first()));
+            let own = pst::SmolStr::from(member_name(attrs.first()));
             let rest = attrs.tail.clone();
             attrs.head = own.clone();
             attrs.tail.clear();

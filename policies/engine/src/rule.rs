@@ -4,120 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::{
-    AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, Expression, PolicySet,
-    Request, eval_expression,
+    AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, PolicySet, Request,
+    eval_expression,
 };
 use semgate_contexts::json::Object;
 
 use crate::annotations::Obligation;
-use crate::catalogue::CONTEXT_MEMBERS;
 use crate::kinds::Attributes;
 use crate::parse::Written;
-use crate::plain::Plain;
 use crate::reads::Reads;
-use crate::rewrite;
+use crate::rewrite::{self, Condition};
 use crate::scope::Scope;
+use crate::wants::Wants;
 use crate::{Texts, Verdict};
-
-/// The inputs of conditions, as far as each question needs them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Wants {
-    /// Any member of the instance.
-    pub instance: bool,
-    /// An agent that a condition names.
-    pub agents: bool,
-    /// Credentials of the sender, or of an agent that may be the sender.
-    pub credentials: bool,
-    /// The trust domain of the sender.
-    pub trust_domain: bool,
-    /// A bit for each of [`CONTEXT_MEMBERS`].
-    members: u32,
-}
-
-impl Wants {
-    pub(crate) fn of(reads: &Reads) -> Self {
-        let wanted = (0_u32..).zip(CONTEXT_MEMBERS).filter(|(_, member)| reads.context.wants(member));
-        let agents = !reads.agents.is_empty();
-        let others = agents || reads.context.wants("receiver");
-        Self {
-            instance: !reads.resource.none(),
-            agents,
-            credentials: others || reads.principal.wants("credentials"),
-            trust_domain: reads.principal.wants("trust_domain"),
-            members: wanted.fold(0, |set, (bit, _)| set | 1 << bit),
-        }
-    }
-
-    /// The inputs of either.
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            instance: self.instance || other.instance,
-            agents: self.agents || other.agents,
-            credentials: self.credentials || other.credentials,
-            trust_domain: self.trust_domain || other.trust_domain,
-            members: self.members | other.members,
-        }
-    }
-
-    /// Returns true if one of these members of the context record is looked at; `members` as [`bit`] makes them.
-    pub const fn any(self, members: u32) -> bool {
-        self.members & members != 0
-    }
-
-    /// Returns true if the receiver is looked at, or an agent that may be the receiver.
-    pub const fn receiver(self) -> bool {
-        self.agents || self.any(const { bit("receiver") })
-    }
-
-    /// Returns true if something is looked at that no verdict is remembered under: the time, the end of the session, the scores.
-    pub const fn passing(self) -> bool {
-        self.any(const { bit("now") | bit("session") | bit("scores") })
-    }
-
-    /// The members of the context record that are looked at.
-    pub fn members(self) -> impl Iterator<Item = &'static str> {
-        let wanted = move |(bit, _): &(u32, &str)| self.members & 1 << bit != 0;
-        (0_u32..).zip(CONTEXT_MEMBERS).filter(wanted).map(|(_, member)| member)
-    }
-}
-
-#[allow(
-    clippy::indexing_slicing,
-    reason = "for constants alone, where a bound that is passed does not compile"
-)]
-/// The bit of a member of the context record. For constants: a name that is none of them does not compile.
-pub(crate) const fn bit(name: &str) -> u32 {
-    let mut at = 0;
-    while !same(CONTEXT_MEMBERS[at].as_bytes(), name.as_bytes()) {
-        at += 1;
-    }
-    1 << at
-}
-
-#[allow(clippy::indexing_slicing, reason = "as above")]
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
-}
-
-/// The condition left to ask once the scope holds.
-#[derive(Debug)]
-pub(crate) enum Condition {
-    /// Nothing.
-    Always,
-    /// An expression for Cedar's evaluator. Members of the instance stand in the context record as `resource.NAME`, decimals as
-    /// ten-thousandths ([`rewrite`]).
-    Expression {
-        expression: Expression,
-        /// The same, if it can be known without an evaluator.
-        plain: Option<Plain>,
-    },
-    /// The policy as it is written, for Cedar's authorizer: it holds a form that could not be rewritten.
-    Whole(Box<PolicySet>),
-}
 
 /// True if a policy applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +75,8 @@ impl Rule {
     /// Asks the condition; `whole` makes the request and the entities for a policy as it is written.
     pub fn applies(
         &self,
-        (request, entities): (&Request, &Entities),
+        request: &Request,
+        entities: &Entities,
         whole: impl FnOnce() -> Result<(Request, Entities), Verdict>,
     ) -> Result<Applies, Verdict> {
         Ok(match &self.condition {

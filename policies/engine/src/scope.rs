@@ -1,7 +1,7 @@
 //! Lookup of policies by scope: principal, action and resource.
 //!
 //! A scope is one key for the principal (`principal`, `is`, `==`, `in`, `is … in`), one for the resource and a list of actions.
-//! Of an entity exactly those keys hold that its uid, its type and its ancestors make, so the policies found are exactly those
+//! The keys of an entity are those that its uid, its type and its ancestors make, so the policies found are exactly those
 //! whose scope is true: no other one could apply, or err, and of these only the conditions are left to be asked. The tables hold
 //! each policy once for each action that its scope names, whatever the number of entities, and a look-up costs the number of
 //! keys that hold (two and two for each group), whatever the number of policies.
@@ -12,7 +12,7 @@ use cedar_policy::{
     ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, ResourceConstraint,
 };
 
-use crate::rule::Wants;
+use crate::wants::Wants;
 
 /// The key that one side of a scope asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

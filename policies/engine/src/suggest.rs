@@ -1,7 +1,5 @@
 //! Suggestions of the name that was probably meant.
 
-use crate::agents::Agents;
-
 /// The nearest of the known names: at most a third of the letters differ, or their case alone.
 pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |candidate: &str| match candidate.eq_ignore_ascii_case(name) {
@@ -18,14 +16,6 @@ pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 /// The question ``did you mean `NAME`?`` for the nearest of the known names.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     closest(name, known).map(|near| format!("did you mean `{near}`?"))
-}
-
-/// The nearest agent. Ids have most letters in common, so the difference is measured against the last path segment alone.
-pub(crate) fn closest_agent<'a>(id: &str, agents: &'a Agents) -> Option<&'a str> {
-    let near = closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))?;
-    let own = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
-    let is_near = strsim::osa_distance(id, near) * 3 <= own.chars().count();
-    (near.eq_ignore_ascii_case(id) || is_near).then_some(near)
 }
 
 /// Returns true unless a help text of Cedar suggests a name that is not near: Cedar suggests the least distant name, however far it is.

@@ -28,8 +28,8 @@ impl Clash {
     }
 }
 
-/// What two versions cannot have in one major version, since policies have one type for each part of it; the first member of each part.
-/// That a version is compatible as a language says nothing about it: a string that may be a number too is no string to policies.
+/// Conflicts of two versions in one major version, where policies have one type for each part; the first member of each part. Two versions
+/// may be compatible and still conflict: a string that may also be a number is no string to policies.
 #[must_use]
 pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
     if old.digest() == new.digest() {

@@ -8,7 +8,7 @@ use semgate_contexts::json;
 use serde_json::{Value, json};
 
 use super::draft::{Draft, Drafted};
-use super::http_client::HttpEndpoint;
+use super::endpoint::HttpEndpoint;
 use super::{From, names, schema::legible};
 use crate::fault::Fault;
 

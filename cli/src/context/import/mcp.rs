@@ -12,10 +12,11 @@ use semgate_protocol::mcp::Revision;
 use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, Drafted};
+use super::endpoint::{self, HttpEndpoint};
 use super::forms::{Gathered, Tool, gather, newest};
-use super::http_client::{self, HttpEndpoint, HttpReply};
 use super::unreadable_tools::UnreadList;
 use super::{From, names, schema};
+use crate::client::Reply;
 use crate::fault::Fault;
 
 /// Pages of one list.
@@ -28,7 +29,7 @@ const VERSIONS: [&str; Revision::ALL.len()] =
 
 /// Bounds of one answer: servers with hundreds of tools list them in a page of a megabyte or two.
 const READER: json::Limits = json::Limits {
-    max_bytes: http_client::MAX_ANSWER_BYTES,
+    max_bytes: endpoint::MAX_ANSWER_BYTES,
     max_depth: 96,
     max_nodes: 400_000,
     max_string_bytes: 256 << 10,
@@ -298,7 +299,7 @@ async fn call(
     if matches!(reply.status, 401 | 403) {
         return Err(ServerFault::Demands(reply.status));
     }
-    let session = reply.session.clone();
+    let session = reply.header("mcp-session-id").map(str::to_owned);
     let without =
         |what: &str| ServerFault::Other(format!("status {} and {what} to `{method}`", reply.status));
     let message = message(&reply).map_err(|why| match why {
@@ -315,7 +316,7 @@ async fn call(
 ///
 /// # Errors
 /// The other answer.
-pub(super) fn message(reply: &HttpReply) -> Result<Value, ServerFault> {
+pub(super) fn message(reply: &Reply) -> Result<Value, ServerFault> {
     let read = |bytes: &[u8]| {
         json::read(bytes, &READER).map(|json| json.to_value()).map_err(|fault| {
             let other = || ServerFault::Other(format!("no answer that can be read ({fault})"));
@@ -326,7 +327,7 @@ pub(super) fn message(reply: &HttpReply) -> Result<Value, ServerFault> {
     if reply.body.is_empty() {
         return Err(nothing());
     }
-    if !reply.events {
+    if !reply.is_stream() {
         return read(&reply.body);
     }
     let text = std::str::from_utf8(&reply.body).map_err(|_| nothing())?.replace("\r\n", "\n");

@@ -61,8 +61,10 @@ pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t st
 
 /// A unique name for the definition of a task at a JSON Pointer of one of its sides; `part` makes it readable.
 pub(super) fn definition(
-    (task, side): (&str, &str),
-    (part, pointer): (&str, &str),
+    task: &str,
+    side: &str,
+    part: &str,
+    pointer: &str,
     used: &mut BTreeSet<String>,
 ) -> String {
     let name = word(&format!("{task}_{side}{part}"));

@@ -17,7 +17,7 @@ pub(super) struct Targets {
 
 impl Targets {
     /// The targets of all references reachable from the root of the schema, for this task and side.
-    pub fn of(root: &Value, of: (&str, &str), used: &mut BTreeSet<String>) -> Self {
+    pub fn of(root: &Value, task: &str, side: &str, used: &mut BTreeSet<String>) -> Self {
         let mut pointers = BTreeSet::new();
         let mut waiting = vec![root];
         while let Some(value) = waiting.pop() {
@@ -31,7 +31,7 @@ impl Targets {
             });
         }
         let name = |pointer: String| {
-            let own = names::definition(of, (&slug(&pointer), &pointer), used);
+            let own = names::definition(task, side, &slug(&pointer), &pointer, used);
             (pointer, own)
         };
         Self { names: pointers.into_iter().map(name).collect() }

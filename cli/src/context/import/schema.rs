@@ -122,7 +122,7 @@ pub(super) fn translate(
 ) -> Result<Value, String> {
     let Some(root @ Value::Object(map)) = given else { return Ok(json!({"type": "object"})) };
     let prefix = if side == "results" { "results_" } else { "" };
-    let targets = Targets::of(root, (&drafted.name, prefix), used);
+    let targets = Targets::of(root, &drafted.name, prefix, used);
     if targets.iter().next().is_some() && refs::has_inner_base(root) {
         return Err("a schema inside it has an `$id` of its own, and references are used".to_owned());
     }
@@ -198,7 +198,7 @@ impl Translator<'_> {
             if alone && name != "$ref" && !ANNOTATIONS.contains(&name.as_str()) {
                 continue;
             }
-            self.keyword(map, (name, value), &mut out)?;
+            self.keyword(map, name, value, &mut out)?;
         }
         self.bound_pattern(&mut out);
         self.remark(&out);
@@ -230,7 +230,8 @@ impl Translator<'_> {
     fn keyword(
         &mut self,
         map: &Map<String, Value>,
-        (name, value): (&str, &Value),
+        name: &str,
+        value: &Value,
         out: &mut Map<String, Value>,
     ) -> Translated {
         match (name, value) {
@@ -262,6 +263,14 @@ impl Translator<'_> {
                 return Err(format!("`{}`: `{name}` asserts what no context can say", self.here()));
             }
             _ if SAYS_NOTHING.contains(&name) => self.warn(&format!("`{}` is left out", shown(name))),
+            _ => self.schemas_and_values(name, value, out)?,
+        }
+        Ok(())
+    }
+
+    /// A keyword that holds schemas, or a plain value.
+    fn schemas_and_values(&mut self, name: &str, value: &Value, out: &mut Map<String, Value>) -> Translated {
+        match (name, value) {
             ("properties" | "patternProperties" | "dependentSchemas", Value::Object(members)) => {
                 let translated =
                     members.iter().map(|(key, schema)| Ok((key.clone(), self.below(&[name, key], schema)?)));

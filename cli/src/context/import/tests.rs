@@ -216,15 +216,17 @@ fn only_the_tools_that_are_asked_for_are_imported() {
     assert!(missing.contains("the server lists no tool \"d\"") && missing.contains("\"b\""), "{missing}");
 }
 
+fn reply(kind: &'static str, body: String) -> crate::client::Reply {
+    let headers = [("content-type".parse().unwrap(), http::HeaderValue::from_static(kind))];
+    crate::client::Reply { status: 200, headers: headers.into_iter().collect(), body: body.into() }
+}
+
 #[test]
 fn a_schema_that_is_too_deep_was_told_as_no_answer() {
     let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}1{}}}", "[".repeat(300), "]".repeat(300));
     let events = format!("data: {deep}\n\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"x\"}}\n\n");
-    for (body, events) in [(deep, false), (events, true)] {
-        let why =
-            mcp::message(&http_client::HttpReply { status: 200, body: body.into(), events, session: None })
-                .unwrap_err();
-        let why = why.to_string();
+    for (body, kind) in [(deep, "application/json"), (events, "text/event-stream")] {
+        let why = mcp::message(&reply(kind, body)).unwrap_err().to_string();
         assert!(why.starts_with("no answer that can be read (json is nested deeper"), "{why}");
     }
 }
@@ -340,7 +342,7 @@ fn a_token_is_one_of_a_file_and_nothing_else() {
     let line_of = |text: &str| {
         let file = dir.path().join("token");
         std::fs::write(&file, text).unwrap();
-        http_client::HttpEndpoint::new("http://127.0.0.1:1/mcp", None)
+        endpoint::HttpEndpoint::new("http://127.0.0.1:1/mcp", None)
             .unwrap()
             .with_token(Some(&file))
             .map(|place| place.shows_token())

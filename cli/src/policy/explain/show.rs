@@ -1,6 +1,6 @@
 //! The explanation, as text and as JSON.
 
-use semgate_policies::{Explanation, Holds, Part, Recalled, Weighed};
+use semgate_policy_analysis::{Condition, Explanation, Holds, Part, Recalled, Weighed};
 use serde_json::{Value, json};
 
 use super::{Explained, RecordRef, Sets};
@@ -121,9 +121,8 @@ fn alike(one: &Recalled, other: &Recalled) -> bool {
 /// Returns true if two policies have the same conditions and ask for the same.
 fn asks_alike(one: &&Weighed, other: &&Weighed) -> bool {
     let (a, b) = (*one, *other);
-    let same = |(a, b): (&semgate_policies::Condition, &semgate_policies::Condition)| {
-        (a.clause, &a.text, &a.holds) == (b.clause, &b.text, &b.holds)
-    };
+    let same =
+        |(a, b): (&Condition, &Condition)| (a.clause, &a.text, &a.holds) == (b.clause, &b.text, &b.holds);
     (a.permits, &a.asks, &a.limit, &a.redacts, &a.out_of_scope, a.conditions.len())
         == (b.permits, &b.asks, &b.limit, &b.redacts, &b.out_of_scope, b.conditions.len())
         && a.conditions.iter().zip(&b.conditions).all(same)

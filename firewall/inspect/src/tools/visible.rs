@@ -7,7 +7,7 @@ use crate::{
     standing::counts,
 };
 use semgate_contexts::{Context, ContextUrn, Performative, Term};
-use semgate_policies::{Circumstances, Credentials};
+use semgate_policies::{Circumstances, Credentials, Parties};
 use semgate_protocol::{
     Instance, Vocabulary,
     mcp::{Operation, Revision},
@@ -82,15 +82,15 @@ pub(super) enum Held {
 fn may_call(case: &Inspection<'_>, context: &Context, term: &Term) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
-        let (ends, holds) = match case.direction {
-            Direction::Request => ((case.sender.id(), case.receiver), case.sender.credentials()),
-            Direction::Reply => ((case.receiver, case.sender.id()), case.receiver_holds),
+        let (sender, receiver, sender_holds) = match case.direction {
+            Direction::Request => (case.sender.id(), case.receiver, case.sender.credentials()),
+            Direction::Reply => (case.receiver, case.sender.id(), case.receiver_holds),
         };
-        let policies = case.generation.policies();
+        let binding = case.route.binding.as_str();
+        let parties = Parties { sender, receiver, binding, direction: "request" };
         let around =
-            Circumstances { sender_holds: holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
-        let around = (case.route.binding.as_str(), around);
-        policies.may_say(ends, action, (context, shape), around).is_ok()
+            Circumstances { sender_holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
+        case.generation.policies().may_say(parties, action, context, shape, around).is_ok()
     };
     [Performative::Request, Performative::Query].into_iter().any(may)
 }

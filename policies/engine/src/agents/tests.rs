@@ -150,3 +150,23 @@ fn limits_hold() {
     let limits = PolicyLimits { max_entities_bytes: 3, ..limits };
     assert!(Agents::read(b"{   }", &limits).unwrap_err()[0].to_string().contains("bytes of `entities.json`"));
 }
+
+#[test]
+fn bug_another_agent_was_suggested_for_what_agents_names_have_in_common() {
+    let id = |name: &str| format!("spiffe://semgate.test/agent/{name}");
+    let entries = ["courier-5", "operator", "retailer-7"]
+        .map(|name| format!(r#"{{"id":"{}","groups":[],"credentials":[]}}"#, id(name)));
+    let document = format!(r#"{{"agents":[{}]}}"#, entries.join(","));
+    let agents = Agents::read(document.as_bytes(), &crate::PolicyLimits::default()).unwrap();
+    for (asked, near) in [
+        ("retialer-7", Some("retailer-7")),
+        ("Operator", Some("operator")),
+        ("bank-9", None),
+        ("abc", None),
+        ("shop-3", None),
+    ] {
+        assert_eq!(agents.closest(&id(asked)), near.map(id).as_deref(), "{asked}");
+    }
+    let elsewhere = agents.closest("spiffe://semgate.tset/agent/courier-5");
+    assert_eq!(elsewhere, Some(id("courier-5").as_str()));
+}

@@ -9,7 +9,7 @@ use semgate_contexts::json::{self, Json, Object};
 use super::{Budget, Budgets, Selector};
 use crate::agents::{Agents, Declared};
 use crate::check::{Former, Undeclared};
-use crate::suggest::{closest, closest_agent};
+use crate::suggest::closest;
 use crate::{PolicyFault, PolicyLimits, Rate, RateKey, json_locations};
 
 /// The file, as faults name it.
@@ -33,7 +33,7 @@ struct Entry {
 /// Messages that the file names, with the pointer to where it does.
 pub(crate) type Named = Vec<(String, Selector)>;
 
-/// What the file says, and which messages it names where.
+/// The content of the file, and the messages that it names, each with its location.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub budgets: Budgets,
@@ -271,7 +271,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whom a budget is for, by position; `None` where it names nobody, which is everybody.
+    /// The agents of a budget, by position; `None` where it names none and so counts for all.
     fn whom(&mut self, object: &Object<'_>, pointer: &str) -> Option<Vec<bool>> {
         if object.get("agents").is_none() && object.get("groups").is_none() {
             return None;
@@ -287,7 +287,7 @@ impl Reader<'_> {
                 None if self.is_former(Declared::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
-                    let near = near.or_else(|| closest_agent(id, self.agents));
+                    let near = near.or_else(|| self.agents.closest(id));
                     let why = unknown_name("agent", near);
                     self.fault(&format!("{pointer}/agents/{n}"), why);
                 }
@@ -333,7 +333,7 @@ impl Reader<'_> {
         let why = "entities.json no longer declares this name, so that it means nobody";
         let tolerated = former.tolerates(kind, name, self.agents, false);
         if tolerated {
-            self.read.names.add((kind, name), tolerated, fault_at(pointer, why));
+            self.read.names.add(kind, name, tolerated, fault_at(pointer, why));
         } else {
             self.fault(pointer, why);
         }

@@ -12,7 +12,7 @@ use crate::agents::{Agents, Declared};
 use crate::credentials::is_shown;
 use crate::parse::Written;
 use crate::partial;
-use crate::suggest::{closest, closest_agent, did_you_mean};
+use crate::suggest::{closest, did_you_mean};
 
 /// The names that `entities.json` does not declare.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Undeclared {
 
 impl Undeclared {
     /// Adds a name that is not declared.
-    pub fn add(&mut self, (kind, name): (Declared, &str), tolerated: bool, fault: PolicyFault) {
+    pub fn add(&mut self, kind: Declared, name: &str, tolerated: bool, fault: PolicyFault) {
         if tolerated {
             self.former.insert((kind, name.to_owned()));
             self.warnings.push(fault);
@@ -46,7 +46,7 @@ impl Texts<'_> {
             let mut seen = Vec::new();
             for uid in written.policy.entity_literals() {
                 if !seen.contains(&uid) {
-                    self.entity(written, &uid, (agents, former), &mut all);
+                    self.entity(written, &uid, agents, former, &mut all);
                     seen.push(uid);
                 }
             }
@@ -60,13 +60,12 @@ impl Texts<'_> {
                     entity: format!("credential \"{name}\""),
                     hint: did_you_mean(&name, agents.credentials().iter().map(String::as_str)),
                 };
-                let named = (Declared::Credential, name.as_str());
                 let is_it =
                     |expr: &Expr| matches!(expr, Expr::Literal(Literal::String(text)) if *text == name);
                 let narrows = || narrows(&written.policy, &written.clauses, &is_it);
-                let tolerated =
-                    former.is_some_and(|former| former.tolerates(named.0, named.1, agents, narrows()));
-                all.add(named, tolerated, fault);
+                let tolerated = former
+                    .is_some_and(|former| former.tolerates(Declared::Credential, &name, agents, narrows()));
+                all.add(Declared::Credential, &name, tolerated, fault);
             }
         }
         all
@@ -76,7 +75,8 @@ impl Texts<'_> {
         &self,
         written: &Written,
         uid: &EntityUid,
-        (agents, former): (&Agents, Option<Former<'_>>),
+        agents: &Agents,
+        former: Option<Former<'_>>,
         all: &mut Undeclared,
     ) {
         let id = uid.id().unescaped();
@@ -102,7 +102,7 @@ impl Texts<'_> {
             };
             let narrows = || narrows_without(&written.policy, &written.clauses, uid);
             let tolerated = former.is_some_and(|former| former.tolerates(kind, id, agents, narrows()));
-            all.add((kind, id), tolerated, fault);
+            all.add(kind, id, tolerated, fault);
         }
     }
 }
@@ -145,7 +145,7 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     {
         return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
     }
-    let near = closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
+    let near = agents.closest(id).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
     let form = "an agent is named by the SPIFFE id of its certificate, as in `Agent::\"spiffe://…\"`";
     near.or_else(|| (!id.starts_with("spiffe://")).then(|| form.to_owned()))
 }

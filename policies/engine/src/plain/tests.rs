@@ -6,7 +6,7 @@ use semgate_contexts::json;
 
 use super::*;
 use crate::kinds::Attribute;
-use crate::rule::Condition;
+use crate::rewrite::{self, Condition};
 
 fn plain(conditions: &str) -> (Option<Plain>, cedar_policy::Expression) {
     let policy = format!("permit (principal, action, resource) {conditions};");
@@ -131,8 +131,8 @@ proptest! {
         let instance = serde_json::to_vec(&instance).unwrap();
         let read = json::read(&instance, &json::Limits::default()).unwrap();
         let Json::Object(object) = &read else { panic!("an object") };
-        let count = count.map(|n| (rewrite::member("count"), RestrictedExpression::new_long(n)));
-        let text = text.map(|text| (rewrite::member("text"), RestrictedExpression::new_string(text)));
+        let count = count.map(|n| (super::member_name("count"), RestrictedExpression::new_long(n)));
+        let text = text.map(|text| (super::member_name("text"), RestrictedExpression::new_string(text)));
         let context = Context::from_pairs(count.into_iter().chain(text)).unwrap();
         let uid = |text: &str| text.parse().unwrap();
         let request =

@@ -14,7 +14,7 @@ use crate::agents::Declared;
 use crate::annotations::policy_id;
 use crate::check::{Former, Undeclared, entity_offset, in_order, narrows_without};
 use crate::parse::{Alone, each_of, help, location, offset, words};
-use crate::suggest::{closest, closest_agent, did_you_mean, is_near};
+use crate::suggest::{closest, did_you_mean, is_near};
 use crate::{Location, PolicyFault, PolicyLimits, PolicySource};
 
 /// A policy with what it is called and where it stands.
@@ -59,7 +59,7 @@ pub(super) fn load(
         faults.extend(added.err().map(|e| PolicyFault::Schema { why: e.to_string() }));
     }
     let mut undeclared = Undeclared::default();
-    kept.iter().for_each(|one| unknown(one, (&agents, former), &mut undeclared));
+    kept.iter().for_each(|one| unknown(one, &agents, former, &mut undeclared));
     agents.keep_former(undeclared.former);
     faults.extend(undeclared.faults);
     faults.extend(validate(&set, &kept));
@@ -106,7 +106,7 @@ fn policies<'a>(
                     why: format!("a second policy with the id `{id}`"),
                 });
             }
-            faults.extend(wrong.into_iter().map(|(name, why)| alone.annotation(file, name, &why)));
+            faults.extend(wrong.into_iter().map(|(name, why)| alone.annotation(file.0, file.1, name, &why)));
             if alone.policy.annotation("four_eyes").is_some() {
                 four_eyes.insert(Arc::clone(&id));
             }
@@ -156,7 +156,7 @@ fn four_eyes(alone: &Alone, value: &str) -> Result<(), String> {
 }
 
 /// Persons and groups that `entities.json` does not have, lines that cannot be, versions named as if they had ids.
-fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<Former<'_>>), names: &mut Undeclared) {
+fn unknown(one: &Kept<'_>, agents: &Agents, former: Option<Former<'_>>, names: &mut Undeclared) {
     let mut seen = HashSet::new();
     let policy = &one.alone.policy;
     let clauses = crate::parse::clauses(policy).unwrap_or_default();
@@ -179,16 +179,14 @@ fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<Former<'_>>), name
         };
         match uid.type_name().to_string().as_str() {
             "Agent" if agents.position(id).is_none() => {
-                let near = closest_agent(id, agents);
+                let near = agents.closest(id);
                 let fault = missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?")));
-                let named = (Declared::Agent, id);
-                names.add(named, tolerated(named.0, id, &uid), fault);
+                names.add(Declared::Agent, id, tolerated(Declared::Agent, id, &uid), fault);
             }
             "Group" if !agents.groups().contains(id) => {
                 let near = closest(id, agents.groups().iter().map(String::as_str));
                 let fault = missing(near.map(|near| format!("did you mean `Group::\"{near}\"`?")));
-                let named = (Declared::Group, id);
-                names.add(named, tolerated(named.0, id, &uid), fault);
+                names.add(Declared::Group, id, tolerated(Declared::Group, id, &uid), fault);
             }
             "Line" => {
                 let fault = Line::parse(id).err().map(|e| e.to_string());
@@ -238,7 +236,7 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
     faults
 }
 
-/// What was probably meant, by what Cedar suggests: of names that are equally far from what is written, another one each time.
+/// The probable intention, from what Cedar suggests; among names at the same distance Cedar suggests another one each time.
 fn meant(why: &str, help: Option<String>) -> Option<String> {
     let near = |written: &str, names: &[&'static str]| closest(written, names.iter().copied());
     let asked = |near: String| format!("did you mean `{near}`?");

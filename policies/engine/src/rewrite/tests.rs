@@ -1,7 +1,7 @@
 //! Tests of `rewrite`.
 
 use super::{condition, ten_thousandths};
-use crate::rule::Condition;
+use crate::rewrite::Condition;
 
 #[test]
 fn literals_are_read_as_cedar_reads_them() {

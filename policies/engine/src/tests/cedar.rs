@@ -14,8 +14,8 @@ use cedar_policy::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::rule::Wants;
 use crate::scope::{Action, Key, Scope, Scopes};
+use crate::wants::Wants;
 
 /// Decision, policies that determined it, policies that erred.
 type Outcome = (Decision, BTreeSet<String>, BTreeSet<String>);

@@ -1,7 +1,9 @@
 //! What a policy may ask about beside the instance: each input decides, and none is remembered past what it depends on.
 
 use super::*;
-use crate::{Credentials, Scores, Session};
+use semgate_contexts::Performative;
+
+use crate::{Circumstances, Credentials, Scores, Session};
 
 const NOON: u64 = 1_800_014_400;
 

@@ -329,7 +329,7 @@ fn entities() -> impl Strategy<Value = Vec<u8>> {
     let all: Vec<_> = names.into_iter().map(one).collect();
     all.prop_map(|agents| {
         let agents: Vec<_> = agents.into_iter().flatten().collect();
-        json!({"groups": GROUPS, "agents": agents}).to_string().into_bytes()
+        json!({"groups": GROUPS, "credentials": GIVEN, "agents": agents}).to_string().into_bytes()
     })
 }
 

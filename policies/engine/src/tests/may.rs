@@ -3,13 +3,15 @@
 use semgate_contexts::Performative;
 
 use super::*;
+use crate::{Circumstances, Parties};
 
 fn may(policies: &str, sender: &str) -> bool {
     let house = House::with(policies).unwrap();
     let context = house.context("payment:v2.0");
     let shape = context.term("transfer").unwrap().side(Performative::Request).unwrap();
-    let around = ("mcp", Circumstances::at(0));
-    house.policies.may_say((sender, WHOLESALER), Performative::Request, (context, shape), around).is_ok()
+    let parties = Parties { sender, receiver: WHOLESALER, binding: "mcp", direction: "request" };
+    let around = Circumstances::at(0);
+    house.policies.may_say(parties, Performative::Request, context, shape, around).is_ok()
 }
 
 const PERMIT: &str = r#"permit (principal in Group::"partners", action, resource is payment::transfer);"#;

@@ -191,11 +191,11 @@ fn bug_definitions_of_one_tool_whose_places_read_alike_shared_a_name() {
 #[test]
 fn bug_a_definition_named_as_the_mark_of_another_took_its_place() {
     let mut used = std::collections::BTreeSet::from(["t_p".to_owned()]);
-    let first = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used.clone());
+    let first = super::names::definition("t", "", "p", "/$defs/p", &mut used.clone());
     used.insert(first.clone());
-    let second = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used.clone());
+    let second = super::names::definition("t", "", "p", "/$defs/p", &mut used.clone());
     used.insert(second.clone());
-    let third = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used);
+    let third = super::names::definition("t", "", "p", "/$defs/p", &mut used);
     assert!(first != second && second != third && third != first, "{first} {second} {third}");
 }
 

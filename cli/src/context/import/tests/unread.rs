@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use clap::Parser;
 use serde_json::json;
 
-use super::{http_client, mcp};
+use super::mcp;
 
 #[derive(Debug, Parser)]
 struct ImportCommand {
@@ -96,12 +96,7 @@ fn a_list_that_is_too_large_as_a_whole_is_no_empty_list() {
 #[test]
 fn an_unreadable_list_in_an_event_names_its_tool() {
     let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"f","x":[1e400]}]}}"#;
-    let fault = http_client::HttpReply {
-        status: 200,
-        body: format!("data: {list}\n\n").into(),
-        events: true,
-        session: None,
-    };
-    let why = mcp::message(&fault).unwrap_err().to_string();
+    let answer = super::reply("text/event-stream", format!("data: {list}\n\n"));
+    let why = mcp::message(&answer).unwrap_err().to_string();
     assert!(why.contains("the tool \"f\", member \"/x/0\" (1e400): number is beyond 2^53 - 1"), "{why}");
 }
