@@ -11,8 +11,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod chain;
+mod compact;
 mod crl;
 mod cross;
+pub mod encoding;
 mod extensions;
 mod issue;
 mod key;
@@ -28,13 +30,14 @@ mod root_key;
 mod signer;
 mod spiffe;
 #[cfg(test)]
-mod testing;
+mod tests;
 pub mod tls;
 pub mod token;
 mod usage;
 mod verify;
 
 pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
+pub use compact::CompactJws;
 pub use crl::{
     CrlFault, CrlLimits, CrlOutcome, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS,
     MAX_SHARDS, Revoked, VerifiedCrls, crl_pem,

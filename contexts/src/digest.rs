@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 const SCHEME: &str = "sha-256:";
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// A SHA-256 digest of payload bytes.
 ///
@@ -64,11 +64,7 @@ impl Digest {
             return Err(DigestFault::Length);
         }
         let mut out = [0_u8; 32];
-        for (byte, pair) in out.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            for digit in pair {
-                *byte = (*byte << 4) | nibble(*digit).ok_or(DigestFault::Digit)?;
-            }
-        }
+        HEXLOWER.decode_mut(hex.as_bytes(), &mut out).map_err(|_| DigestFault::Digit)?;
         Ok(Self(out))
     }
 
@@ -81,16 +77,7 @@ impl Digest {
     /// The 64 lower-case hex digits without the scheme.
     #[must_use]
     pub fn hex(&self) -> String {
-        let digit = |n: u8| char::from(HEX.get(usize::from(n & 15)).copied().unwrap_or(b'0'));
-        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        HEXLOWER.encode(&self.0)
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::to_hex;
 use semgate_contexts::{ContextUrn, Line, Prefix, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::statement::check_reason;
@@ -339,7 +340,7 @@ impl Proposals {
         }
         let mut drawn = [0; 16];
         random.fill(&mut drawn).map_err(|_| Problem::new(Code::Internal, "no randomness"))?;
-        let id: String = drawn.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = to_hex(drawn);
         let until = now.saturating_add(self.lifetime);
         let proposal = Proposal { id, by: by.to_owned(), at: now, until, target };
         self.write(&proposal)?;

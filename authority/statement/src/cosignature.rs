@@ -2,9 +2,9 @@
 //! `cosignature/v1`). A split view needs as many lying witnesses as its readers demand.
 
 use crate::checkpoint::MAX_CHECKPOINT_BYTES;
-use crate::encoding::{from_base64, to_base64};
 use ring::rand::SecureRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use semgate_certs::encoding::{from_base64, to_base64};
 use std::fmt;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! epoch (RFC 7519 §2, without fractions). Only the follower touches files, those of its memory.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-mod encoding;
+mod sha256;
 
 pub mod bundle;
 pub mod checkpoint;

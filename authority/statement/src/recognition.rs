@@ -9,9 +9,9 @@ mod tests;
 pub(crate) use judge::{Grant, RecognisedView};
 pub use judge::{NotRecognised, Recogniser, UnrecognisedLine};
 
-use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};
 use crate::status::Status;
+use semgate_certs::encoding::{from_base64, to_base64};
 use semgate_certs::{CertificateDer, ChainLimits, CrossCertificate, CrossFault, RootKey, Roots, Thumbprint};
 use semgate_contexts::{Line, Version};
 use serde_json::{Value, json};

@@ -5,7 +5,6 @@
 use crate::checkpoint::LogKey;
 use crate::context::sign_context;
 use crate::delta::HeadParts;
-use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
@@ -14,12 +13,14 @@ use crate::listing::{PAGES, Page, Span};
 use crate::recognition::{Recognition, ScopedLine};
 use crate::replay::Replay;
 use crate::root::{KeyList, RootAct, RootStatement};
+use crate::sha256::sha256;
 use crate::statement::{Act, SignedStatement, Statement};
 use crate::tiles::{TilePath, Tree};
 use crate::token::{Claims, Token};
 use crate::trust::{RootEntry, Trust};
 use crate::verify_log::{Fetch, FetchFault};
 use ring::rand::SystemRandom;
+use semgate_certs::encoding::to_hex;
 use semgate_certs::{
     Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile, Roots,
     Usage,

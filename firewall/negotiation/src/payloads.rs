@@ -1,11 +1,11 @@
 //! Payloads of HELLO, SELECT and LOCK: signed, each strict JSON in its one canonical form (RFC 8785).
 
 use crate::HandshakeFault;
-use crate::encoding::{from_base64url, to_base64url};
 use crate::limits::{MAX_HINT_BYTES, MAX_JWS_BYTES, MAX_MINIMUMS, MAX_OFFERS};
 use crate::member::{Members, read};
 use crate::terms::{Features, Minimum, Offer};
 use semgate_certs::SpiffeId;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_contexts::json::Json;
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version, canonical};
 use serde_json::{Map, Value, json};

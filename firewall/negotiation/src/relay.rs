@@ -12,7 +12,6 @@ pub use appointed::Appointed;
 
 use crate::HandshakeFault;
 use crate::agreed::Agreement;
-use crate::encoding::to_base64url;
 use crate::endpoint::{HandshakeReply, HandshakeRequest};
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::handshake_memory::HandshakeMemory;
@@ -28,6 +27,7 @@ use crate::signed::Identity;
 use crate::terms::Offer;
 use crate::wire::{Carried, Kind};
 use appointed::Appointment;
+use semgate_certs::encoding::to_base64url;
 use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 //!
 //! An ECDSA signature differs each time, so the file is verified, not made again. `SEMGATE_WRITE_VECTORS=1` writes a new one.
 
-use crate::encoding::{from_base64url, to_base64url};
 use crate::initiator::HelloSent;
 use crate::limits::WINDOW_SECONDS;
 use crate::payloads::{Hello, Lock, Payload, Select};
 use crate::responder::{PendingLock, ReceivedHello, ReceivedLock};
-use crate::testing::*;
+use crate::tests::*;
 use crate::*;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{
     Chain, ChainLimits, KeyPair, LeafProfile, PeerRoots, Roots, SecureRandom, TrustDomain, Usage,
 };

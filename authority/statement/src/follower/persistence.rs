@@ -6,7 +6,8 @@
 
 mod reserve;
 
-use crate::encoding::{sha256, to_hex};
+use crate::sha256::sha256;
+use semgate_certs::encoding::to_hex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};

@@ -6,9 +6,10 @@
 use super::scan::LogScan;
 use super::state::Pinned;
 use super::{FollowFault, Follower};
-use crate::encoding::{sha256, to_hex};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::listing::Span;
+use crate::sha256::sha256;
+use semgate_certs::encoding::to_hex;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::endpoint::written;
 use crate::initiator::HelloSent;
 use crate::seal::{PeerKey, SealingKey};
-use crate::testing::*;
+use crate::tests::*;
 use crate::vector_tests::{identity, message, party};
 use crate::*;
 use semgate_certs::{ChainLimits, LeafProfile, PeerRoots, Roots, TrustDomain};
