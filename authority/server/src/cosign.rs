@@ -87,7 +87,8 @@ impl Cosigners {
         let witnesses =
             config.witnesses.iter().map(|w| Witness::new(w, config)).collect::<Result<Vec<_>, _>>()?;
         let keys = witnesses.iter().map(|w| w.key.clone()).collect();
-        let quorum = Quorum::new(keys, config.witness_quorum).map_err(|e| wrong(&e))?;
+        let quorum = Quorum::new(keys, config.witness_quorum.unwrap_or(config.witnesses.len()))
+            .map_err(|e| wrong(&e))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| wrong(&e))?;
         let (timeout, patience) = (config.limits.witness_timeout, config.limits.witness_patience);

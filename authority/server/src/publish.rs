@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use http::HeaderValue;
 use ring::rand::SecureRandom;
+use semgate_certs::KeyFault;
 use semgate_contexts::Digest;
 use semgate_statement::status::{Changes, Shard};
 use semgate_statement::token::{Claims, Token};
@@ -16,6 +17,8 @@ use semgate_statement::{
 };
 use tokio::sync::OnceCell;
 
+use crate::RunFault;
+use crate::keys::Keys;
 use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
 
@@ -213,14 +216,16 @@ impl Heads {
         log: LogState<'_>,
         ledger: &Ledger,
         trust: &Trust,
-        feed: &SigningIdentity,
-        random: &dyn SecureRandom,
+        keys: &Keys,
         now: u64,
-    ) -> Result<Published, SignFault> {
+    ) -> Result<Published, RunFault> {
+        let unmade =
+            |fault: &dyn std::fmt::Display| RunFault::Stopped(format!("the head could not be made: {fault}"));
+        let feed = keys.feed()?;
         let replay = ledger.replay();
         let issued_at = now.max(self.issued_at).max(replay.last_logged_at());
         let next_update = issued_at.saturating_add(self.names.lifetime);
-        let floors = self.floors(ledger)?;
+        let floors = self.floors(ledger).map_err(|e| unmade(&e))?;
         self.take_shards(replay.statuses(), issued_at);
         let head = Head {
             authority: self.names.authority.clone(),
@@ -233,8 +238,12 @@ impl Heads {
             floors: *Digest::of(&floors.bytes).as_bytes(),
             root_statements: replay.root_statements(),
         };
-        let head = Document::new(head.sign(feed, random)?);
-        let trust = self.trust(trust)?;
+        let head = head.sign(&feed.identity, &keys.random).map_err(|fault| match fault {
+            SignFault::Key(fault @ KeyFault::Device(_)) => RunFault::Signer { role: "feed", fault },
+            fault => unmade(&fault),
+        })?;
+        let head = Document::new(head);
+        let trust = self.trust(trust).map_err(|e| unmade(&e))?;
         self.issued_at = issued_at;
         Ok(Published {
             size: log.size,

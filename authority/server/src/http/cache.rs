@@ -1,6 +1,9 @@
 //! A bounded memory cache of answers from files that never change once they are there. A document is served from here only while its file
 //! is the one that was read; checking that asks the file system, not the disk.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -112,49 +115,5 @@ impl Cache {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tile(n: u64) -> Key {
-        Key::Tile(TilePath::Entries { n, width: 256 })
-    }
-
-    #[test]
-    fn the_oldest_make_place_and_what_is_too_large_is_not_kept() {
-        let cache = Cache::new(16 * (1000 + OVERHEAD));
-        let document = |n: u8| Document::new(vec![n; 1000]);
-        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
-        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
-        let here: Vec<u64> = (0..20).filter(|n| cache.get(&tile(*n)).is_some()).collect();
-        assert_eq!(here.len(), 16);
-        assert!(here.iter().all(|n| cache.get(&tile(*n)).unwrap().bytes[0] == *n as u8));
-        cache.keep(tile(99), &Document::new(vec![0; 4000]), None);
-        assert!(cache.get(&tile(99)).is_none());
-        let entries = cache.lock();
-        assert_eq!(entries.answers.len(), entries.order.len());
-    }
-
-    #[test]
-    fn a_document_whose_file_was_touched_or_removed_is_read_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("document");
-        let key = Key::Digest(Digest::of(b"document"));
-        let cache = Cache::new(1 << 20);
-        let keep = || {
-            fs::write(&path, b"document").unwrap();
-            cache.keep(key.clone(), &Document::new(b"document".to_vec()), Stamp::of(&path));
-            assert!(cache.get(&key).is_some());
-        };
-        keep();
-        fs::write(&path, b"Document").unwrap();
-        assert!(cache.get(&key).is_none());
-        keep();
-        fs::remove_file(&path).unwrap();
-        assert!(cache.get(&key).is_none());
-        assert_eq!(cache.lock().bytes, 0);
     }
 }
