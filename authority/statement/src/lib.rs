@@ -13,6 +13,7 @@ pub mod checkpoint;
 pub mod context;
 pub mod cosignature;
 pub mod delta;
+pub mod durable;
 pub mod entry;
 pub mod floors;
 pub mod follower;

@@ -1,10 +1,11 @@
 //! Starts from disk: verifies everything again, as if fetched. Leaves out and reports failures.
 
 use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
-use super::persistence::{Part, TEMPORARY};
+use super::persistence::Part;
 use super::round::Overlay;
 use super::state::{Document, Pinned, PublishedContexts, Tiles};
 use super::{FollowFault, Follower, judge};
+use crate::durable::TEMPORARY;
 use crate::entry::Entry;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::{Members, limits};
