@@ -1,10 +1,11 @@
 //! Chains and roots from files, from `x5c` members and from handshakes: read with bounds, not yet trusted.
 
+use crate::chain_fault::fault_of;
 use crate::encoding::{from_base64, from_base64url, to_base64, to_base64url};
+use crate::extensions::Role;
 use crate::malleability::mirrored_signature;
 use crate::pem;
-use crate::read::{Facts, Role};
-use crate::verify::fault_of;
+use crate::read::Facts;
 use crate::{ChainFault, CrlStore};
 use ring::digest::{SHA256, digest};
 use rustls_pki_types::pem::SectionKind;

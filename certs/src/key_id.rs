@@ -2,9 +2,10 @@
 //! names by which a statement may accuse a signer.
 
 use crate::encoding::{from_base64url, to_base64url};
+use crate::extensions::Role;
+use crate::key::ALGORITHMS;
 use crate::malleability::mirrored_signature;
-use crate::read::{Facts, Role};
-use crate::verify::ALGORITHMS;
+use crate::read::Facts;
 use crate::{Chain, ChainFault, ChainLimits, Family, Thumbprint};
 use rustls_pki_types::CertificateDer;
 use std::fmt;

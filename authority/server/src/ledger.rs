@@ -9,7 +9,7 @@ use semgate_statement::{
     Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement, Status,
 };
 
-use crate::publish::Document;
+use crate::document::Document;
 use crate::store::Documents;
 
 /// Publish statements remembered by major: many times the number that can be appended during one comparison.

@@ -6,7 +6,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use http::HeaderValue;
 use ring::rand::SecureRandom;
 use semgate_certs::KeyFault;
 use semgate_contexts::Digest;
@@ -18,6 +17,7 @@ use semgate_statement::{
 use tokio::sync::OnceCell;
 
 use crate::RunFault;
+use crate::document::Document;
 use crate::keys::Keys;
 use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
@@ -26,23 +26,6 @@ use crate::store::{Edge, LogState};
 const MAX_DELTAS: usize = 8;
 /// Deltas made at once: each walks the remembered changes, and must leave processors to the heads.
 pub(crate) const MAX_DELTAS_AT_ONCE: usize = 2;
-
-/// Bytes served as they are, with a strong ETag.
-#[derive(Debug, Clone)]
-pub(crate) struct Document {
-    pub bytes: Bytes,
-    pub etag: HeaderValue,
-}
-
-impl Document {
-    /// Bytes with the ETag that is their digest.
-    pub fn new(bytes: impl Into<Bytes>) -> Self {
-        let bytes = bytes.into();
-        let etag = format!("\"{}\"", Digest::of(&bytes).hex());
-        let etag = HeaderValue::from_str(&etag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
-        Self { bytes, etag }
-    }
-}
 
 /// A shard served by its digest: immutable bytes, signed on first request, since most are superseded before that.
 #[derive(Debug)]
