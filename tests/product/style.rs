@@ -20,17 +20,17 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 14779, [5, 3, 3, 5, 0, 0, 2, 0]),
-    ("certs", 5305, [1, 0, 1, 2, 0, 0, 5, 0]),
+    ("contexts", 14766, [5, 3, 3, 5, 0, 0, 2, 0]),
+    ("certs", 5321, [1, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/engine", 11240, [2, 2, 0, 14, 0, 0, 8, 38]),
     ("policies/analysis", 2518, [0, 0, 0, 0, 0, 0, 0, 2]),
     ("firewall/protocol", 8791, [0, 1, 7, 8, 36, 2, 0, 0]),
-    ("authority/statement", 14433, [5, 2, 2, 5, 0, 0, 4, 1]),
+    ("authority/statement", 14463, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13884, [8, 4, 0, 31, 69, 0, 0, 0]),
-    ("authority/server", 15051, [3, 6, 0, 0, 0, 0, 2, 0]),
-    ("firewall/gateway", 24621, [7, 10, 4, 24, 92, 0, 6, 1]),
-    ("cli", 13869, [2, 5, 0, 8, 1, 0, 4, 0]),
+    ("authority/server", 15053, [2, 6, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 24603, [7, 10, 4, 24, 92, 0, 5, 1]),
+    ("cli", 13865, [2, 5, 0, 8, 1, 0, 4, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

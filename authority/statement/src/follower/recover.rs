@@ -165,9 +165,9 @@ impl Follower {
             let entry = Entry::read(&bytes, &self.config.prefix).ok();
             let listed = entry.as_ref().and_then(|entry| listed_as(entry, index));
             let judged = listed.as_ref().and_then(|listed| {
-                let new =
-                    judge::entry(listed, &bytes, leaf, &self.state.trust, &self.state.anchors, &self.config)
-                        .ok()?;
+                let new = judge::logged(&bytes, leaf, &self.config.prefix)
+                    .and_then(|entry| judge::entry(listed, entry, &self.state.trust, &self.state.anchors))
+                    .ok()?;
                 judge::fits_known(&listed.urn, &new, &known, &PublishedContexts::new()).ok()?;
                 Some(new)
             });
@@ -250,7 +250,7 @@ impl Follower {
         let max = crate::context::MAX_SIGNED_BYTES;
         let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten().ok_or(())?;
         let judged =
-            judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
+            judge::document(&bytes, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
         if let judge::JudgedDocument::Good(context, signer, chain) = judged
             && self.has_room(urn, &context)

@@ -245,17 +245,12 @@ impl Follower {
         bytes: &[u8],
     ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
-        let (context, signer, chain) = match judge::document(
-            bytes,
-            urn,
-            known,
-            &self.state.known,
-            self.state.anchors.roots(),
-            &self.config,
-        )? {
-            judge::JudgedDocument::Needs(urn, digest) => return Ok(Some((urn, digest))),
-            judge::JudgedDocument::Good(context, signer, chain) => (context, signer, chain),
-        };
+        let (context, signer, chain) =
+            match judge::document(bytes, known, &self.state.known, self.state.anchors.roots(), &self.config)?
+            {
+                judge::JudgedDocument::Needs(urn, digest) => return Ok(Some((urn, digest))),
+                judge::JudgedDocument::Good(context, signer, chain) => (context, signer, chain),
+            };
         self.state.room_for(&context, self.config.limits.max_compiled_bytes)?;
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
         known.load(context, &signer);
