@@ -172,7 +172,7 @@ impl Chain {
 
     /// As the members of an `x5c`.
     pub fn to_x5c(&self) -> Vec<String> {
-        self.0.iter().map(|der| to_base64(der)).collect()
+        self.0.iter().map(to_base64).collect()
     }
 
     /// The certificates, leaf first; at least one.

@@ -79,7 +79,7 @@ impl CosignerKey {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CosignatureFault::Key)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| CosignatureFault::Key)?;
         let verifier = CosignerVerifier::new(name, public)?;
-        let secret = to_base64(&[&[COSIGNATURE_V1], seed.as_slice()].concat());
+        let secret = to_base64([&[COSIGNATURE_V1], seed.as_slice()].concat());
         let text = format!("PRIVATE+KEY+{name}+{:08x}+{secret}", verifier.id);
         Ok(CosignerKey { text, pair, verifier })
     }
@@ -187,7 +187,7 @@ impl CosignerVerifier {
 impl fmt::Display for CosignerVerifier {
     /// The `vkey` text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = to_base64(&[&[COSIGNATURE_V1], self.key.as_slice()].concat());
+        let key = to_base64([&[COSIGNATURE_V1], self.key.as_slice()].concat());
         write!(f, "{}+{:08x}+{key}", self.name, self.id)
     }
 }

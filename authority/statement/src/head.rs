@@ -42,7 +42,7 @@ impl ShardRef {
 
     /// Lower-case hexadecimal of the hash: the last part of the shard's address.
     pub fn hex(&self) -> String {
-        to_hex(&self.sha256)
+        to_hex(self.sha256)
     }
 }
 
@@ -183,7 +183,7 @@ impl Head {
         let mut head = serde_json::json!({
             "authority": self.authority,
             "checkpoint": self.checkpoint,
-            "floors": {"sha256": to_hex(&self.floors)},
+            "floors": {"sha256": to_hex(self.floors)},
             "issued_at": self.issued_at,
             "next_update": self.next_update,
             "origin": self.origin,

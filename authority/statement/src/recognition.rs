@@ -137,7 +137,7 @@ impl Recognition {
             "lines": lines.collect::<Vec<_>>(),
             "max_status_age": self.max_status_age,
             "until": self.until,
-            "cross": self.cross.iter().map(|der| to_base64(der)).collect::<Vec<_>>(),
+            "cross": self.cross.iter().map(to_base64).collect::<Vec<_>>(),
         })
     }
 

@@ -103,7 +103,7 @@ impl RootStatement {
         let more = match &self.act {
             RootAct::Keys(list) => json!({
                 "threshold": list.threshold,
-                "roots": list.roots.iter().map(|der| to_base64(der)).collect::<Vec<_>>(),
+                "roots": list.roots.iter().map(to_base64).collect::<Vec<_>>(),
                 "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "log": list.log,
             }),

@@ -403,7 +403,7 @@ impl MemoryAuthority {
         let shards = self.replay.statuses().shards();
         self.shards.clear();
         for shard in &shards {
-            let hex = to_hex(&shard.sha256());
+            let hex = to_hex(shard.sha256());
             let claims = Claims {
                 sub: format!("https://{}/v1/feed/shards/{}", self.name, shard.n),
                 iat: self.now,
@@ -453,7 +453,7 @@ impl MemoryAuthority {
         // the ETag of a delta is that of the head that it leads to, as at an authority
         let etag = body.as_ref().map(|body| {
             let named = if path.starts_with(DELTAS) { &self.signed_head } else { body };
-            format!("\"{}\"", to_hex(&sha256(named)))
+            format!("\"{}\"", to_hex(sha256(named)))
         });
         match body {
             Some(_) if etag.as_deref() == if_none_match => Answer { status: 304, etag, body: Vec::new() },

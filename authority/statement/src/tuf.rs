@@ -225,5 +225,5 @@ pub fn key_json(key: &PublicKey) -> Value {
 /// # Errors
 /// Never for keys that [`key_json`] writes.
 pub fn key_id(key: &PublicKey) -> Result<String, TufFault> {
-    Ok(to_hex(&sha256(&canonical::bytes(&key_json(key))?)))
+    Ok(to_hex(sha256(&canonical::bytes(&key_json(key))?)))
 }

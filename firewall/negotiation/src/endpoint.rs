@@ -255,7 +255,7 @@ impl Endpoint {
         carried: &Carried,
         request: &HandshakeRequest<'_>,
     ) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         let parties = (self.me.id(), request.peer);
         write_message(kind, carried, Performative::Agree, parties, request.context, &id)
     }

@@ -109,7 +109,7 @@ fn f0_37_a_stripped_hello_is_refused_by_the_responder_since_its_signature_breaks
     let mut value: serde_json::Value =
         serde_json::from_slice(&semgate_certs::encoding::from_base64url(payload).unwrap()).unwrap();
     value["contexts"].as_array_mut().unwrap().pop();
-    let stripped = semgate_certs::encoding::to_base64url(&semgate_contexts::canonical::jcs(&value).unwrap());
+    let stripped = semgate_certs::encoding::to_base64url(semgate_contexts::canonical::jcs(&value).unwrap());
     let stripped = Signed { jws: format!("{header}.{stripped}.{signature}"), x5c: signed.x5c.clone() };
     let refused = fault(pair.hear(&Carried::Signed(stripped)));
     assert!(matches!(refused, HandshakeFault::Signature(_)), "{refused:?}");

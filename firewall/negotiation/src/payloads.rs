@@ -121,14 +121,14 @@ impl Payload for Hello {
 
     fn to_value(&self) -> Value {
         let mut value = json!({
-            "nonce": to_base64url(&self.nonce),
+            "nonce": to_base64url(self.nonce),
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
             "contexts": self.contexts.iter().map(offer_value).collect::<Value>(),
             "minimums": minimums_value(&self.minimums),
         });
-        insert(&mut value, "key", self.key.map(|key| to_base64url(&key)));
+        insert(&mut value, "key", self.key.map(to_base64url));
         value
     }
 
@@ -171,7 +171,7 @@ impl Payload for Select {
 
     fn to_value(&self) -> Value {
         let mut value = json!({
-            "nonce": to_base64url(&self.nonce),
+            "nonce": to_base64url(self.nonce),
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
@@ -251,7 +251,7 @@ impl Payload for KeyStatement {
             "from": self.from.as_str(),
             "issued_at": self.issued_at,
             "expires_at": self.expires_at,
-            "key": to_base64url(&self.key),
+            "key": to_base64url(self.key),
         })
     }
 
@@ -282,7 +282,7 @@ impl Payload for GatewayKey {
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
-            "key": to_base64url(&self.key),
+            "key": to_base64url(self.key),
         });
         insert(&mut value, "hello", self.hello.map(|hello| hello.to_string()));
         value

@@ -191,7 +191,7 @@ impl Relay {
         let reply = self.me.sign(&reply, request.random)?;
         let sealed = agent.seal(Kind::Hello, &received.signed, Some(&reply), request.random)?;
         let parties = (request.peer, &self.agent);
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         let performative = Performative::Request;
         let body = write_message(
             Kind::Hello,
@@ -288,7 +288,7 @@ impl Relay {
         carried: &Carried,
         request: &HandshakeRequest<'_>,
     ) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         write_message(kind, carried, Performative::Agree, (&self.agent, request.peer), request.context, &id)
     }
 }

@@ -60,7 +60,7 @@ impl Sealed {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        to_base64url(&[self.encapped.as_slice(), &self.ciphertext].concat())
+        to_base64url([self.encapped.as_slice(), &self.ciphertext].concat())
     }
 }
 

@@ -257,7 +257,7 @@ impl Store {
             all.extend_from_slice(name.as_bytes());
             all.extend_from_slice(&sha256(bytes));
         }
-        let hash = to_hex(&sha256(&all));
+        let hash = to_hex(sha256(&all));
         let target = dir.join(format!("{kind}-{}", hash.get(..16)?));
         let is_kept = |(name, bytes): &(&str, &[u8])| {
             read_file(&target.join(name), bytes.len()).is_ok_and(|kept| kept.as_deref() == Some(*bytes))

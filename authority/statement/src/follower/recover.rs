@@ -128,12 +128,12 @@ impl Follower {
 
     fn recover_floors(&mut self) -> Option<()> {
         let named = self.state.head.as_ref()?.head.head().floors;
-        let bytes = self.memory.read_part(Part::Floors, &to_hex(&named), MAX_FLOORS_BYTES).ok()??;
+        let bytes = self.memory.read_part(Part::Floors, &to_hex(named), MAX_FLOORS_BYTES).ok()??;
         if sha256(&bytes) != named {
             return None;
         }
         self.state.floors = FloorsDocument::read(&bytes).ok()?.floors;
-        self.memory.verified(Part::Floors, to_hex(&named));
+        self.memory.verified(Part::Floors, to_hex(named));
         Some(())
     }
 

@@ -76,7 +76,7 @@ impl Follower {
             self.state.known.iter().filter(|(urn, _)| self.config.lines.holds(urn.line()).is_some());
         let places: BTreeSet<u64> = followed.map(|(_, known)| known.index).filter(|at| *at < upto).collect();
         let text: Vec<String> = places.iter().map(u64::to_string).collect();
-        to_hex(&sha256(text.join(" ").as_bytes()))
+        to_hex(sha256(text.join(" ").as_bytes()))
     }
 }
 

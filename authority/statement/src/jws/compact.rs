@@ -27,7 +27,7 @@ impl Compact {
         let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let signed = format!("{protected}.{}", to_base64url(payload));
         let signature = identity.key.sign(random, signed.as_bytes())?;
-        Ok(format!("{signed}.{}", to_base64url(&signature)))
+        Ok(format!("{signed}.{}", to_base64url(signature)))
     }
 
     /// Reads three parts of canonical base64url with the closed protected header and this `typ`; at most `max_bytes`.

@@ -27,7 +27,7 @@ impl General {
         let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let payload = to_base64url(payload);
         let signature = identity.key.sign(random, format!("{protected}.{payload}").as_bytes())?;
-        Ok(written(&payload, &protected, &to_base64url(&signature), &identity.chain)?)
+        Ok(written(&payload, &protected, &to_base64url(signature), &identity.chain)?)
     }
 
     /// Rebuilds the result of [`General::sign`] from its parts. Verifies nothing.

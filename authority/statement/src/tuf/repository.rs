@@ -68,7 +68,7 @@ pub fn root(roles: &Roles, version: u64, expires: u64) -> Result<Value, TufFault
 pub fn targets(files: &[(String, Vec<u8>)], version: u64, expires: u64) -> Result<Value, TufFault> {
     let mut targets = Map::new();
     for (name, bytes) in files {
-        let hashes = json!({"sha256": to_hex(&sha256(bytes))});
+        let hashes = json!({"sha256": to_hex(sha256(bytes))});
         targets.insert(name.clone(), json!({"length": bytes.len(), "hashes": hashes}));
     }
     signed("targets", version, expires, json!({"targets": targets}))

@@ -41,7 +41,7 @@ impl LockText {
 
 impl fmt::Display for LockText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (session, tag) = (to_base64url(&self.session), to_base64url(&self.tag));
+        let (session, tag) = (to_base64url(self.session), to_base64url(self.tag));
         write!(f, "{FORM}.{}-{:08x}.{}.{session}.{tag}", self.epoch, self.fingerprint, self.expires_at)
     }
 }
