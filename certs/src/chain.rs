@@ -1,12 +1,12 @@
 //! Chains and roots from files, from `x5c` members and from handshakes: read with bounds, not yet trusted.
 
+use crate::chain_fault::fault_of;
+use crate::encoding::{from_base64, from_base64url, to_base64, to_base64url};
+use crate::extensions::Role;
 use crate::malleability::mirrored_signature;
 use crate::pem;
-use crate::read::{Facts, Role};
-use crate::verify::fault_of;
+use crate::read::Facts;
 use crate::{ChainFault, CrlStore};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
 use rustls_pki_types::pem::SectionKind;
 use rustls_pki_types::{CertificateDer, TrustAnchor};
@@ -92,7 +92,7 @@ impl Thumbprint {
 
     /// Reads the one base64url form without padding, 43 characters.
     pub fn parse(text: &str) -> Option<Thumbprint> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let bytes = from_base64url(text)?;
         Some(Thumbprint(bytes.try_into().ok()?))
     }
 
@@ -105,7 +105,7 @@ impl Thumbprint {
 impl fmt::Display for Thumbprint {
     /// The base64url form without padding, as in JOSE headers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        f.write_str(&to_base64url(self.0))
     }
 }
 
@@ -159,7 +159,7 @@ impl Chain {
             if member.len() / 4 * 3 > limits.max_certificate_bytes + 2 {
                 return Err(PemFault::TooLarge);
             }
-            let der = STANDARD.decode(member).map_err(|_| PemFault::Malformed)?;
+            let der = from_base64(member).ok_or(PemFault::Malformed)?;
             certificates.push(CertificateDer::from(der));
         }
         Chain::from_der(certificates, limits)
@@ -172,7 +172,7 @@ impl Chain {
 
     /// As the members of an `x5c`.
     pub fn to_x5c(&self) -> Vec<String> {
-        self.0.iter().map(|der| STANDARD.encode(der)).collect()
+        self.0.iter().map(to_base64).collect()
     }
 
     /// The certificates, leaf first; at least one.

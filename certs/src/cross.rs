@@ -1,7 +1,8 @@
 //! Cross-certificates (RFC 5280 §3.2, F0-50): a root of ours certifies the issuing key of another authority, for some lines
 //! and a limited time. Stock verifiers then hold its context signers to these lines, whatever the other authority signs.
 
-use crate::read::{Facts, Purpose, Role};
+use crate::extensions::Role;
+use crate::read::{Facts, Purpose};
 use crate::{
     Chain, ChainFault, ChainLimits, IssueFault, Issuer, PublicKey, RootKey, Roots, SignatureAlgorithm,
     Thumbprint, Usage, VerifiedLeaf, dns_of_line, verify_chain,

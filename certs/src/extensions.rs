@@ -2,7 +2,6 @@
 //! §4.2).
 
 use crate::ChainFault;
-use crate::read::Role;
 use x509_parser::asn1_rs::{Any, FromDer, Sequence};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::der_parser::oid::Oid;
@@ -11,6 +10,28 @@ use x509_parser::oid_registry::{
     OID_X509_EXT_INHIBIT_ANY_POLICY, OID_X509_EXT_KEY_USAGE, OID_X509_EXT_NAME_CONSTRAINTS,
     OID_X509_EXT_POLICY_CONSTRAINTS, OID_X509_EXT_SUBJECT_ALT_NAME,
 };
+
+/// The role that the certificate states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A CA; `may_sign` by keyCertSign, which must be written (RFC 5280 §4.2.1.3).
+    Issuer { path_length: Option<u32>, may_sign: bool },
+    /// A leaf; `signs` by digitalSignature.
+    Leaf { signs: SigningUse },
+}
+
+/// The permission to sign in the key usage of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SigningUse {
+    /// digitalSignature.
+    Yes,
+    /// A key usage without digitalSignature.
+    No,
+    /// No key usage at all.
+    Unsaid,
+    /// keyCertSign, which a leaf must not have.
+    Certificates,
+}
 
 /// The rule for one extension.
 #[derive(Clone, Copy)]

@@ -4,9 +4,19 @@ use crate::pem;
 use crate::{DeviceFault, SigningKey};
 use ring::rand::SecureRandom;
 use ring::signature::{self, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey};
+use rustls_pki_types::SignatureVerificationAlgorithm;
 use rustls_pki_types::pem::SectionKind;
 use std::fmt;
 use std::sync::Arc;
+
+/// Signatures that a chain may carry. No RSA: none of ours uses it, and fewer algorithms leave fewer attacks.
+pub(crate) const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
+    webpki::ring::ECDSA_P256_SHA256,
+    webpki::ring::ECDSA_P256_SHA384,
+    webpki::ring::ECDSA_P384_SHA256,
+    webpki::ring::ECDSA_P384_SHA384,
+    webpki::ring::ED25519,
+];
 
 /// SubjectPublicKeyInfo of P-256 up to the uncompressed point (RFC 5480 §2).
 const P256_SPKI: [u8; 26] = [

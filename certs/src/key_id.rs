@@ -1,12 +1,12 @@
 //! Names of keys: the SHA-256 of a SubjectPublicKeyInfo, which is the same in every certificate of the key. Also all the
 //! names by which a statement may accuse a signer.
 
+use crate::encoding::{from_base64url, to_base64url};
+use crate::extensions::Role;
+use crate::key::ALGORITHMS;
 use crate::malleability::mirrored_signature;
-use crate::read::{Facts, Role};
-use crate::verify::ALGORITHMS;
+use crate::read::Facts;
 use crate::{Chain, ChainFault, ChainLimits, Family, Thumbprint};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls_pki_types::CertificateDer;
 use std::fmt;
 use webpki::EndEntityCert;
@@ -30,7 +30,7 @@ impl KeyId {
 
     /// Reads the one base64url form without padding, 43 characters.
     pub fn parse(text: &str) -> Option<KeyId> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let bytes = from_base64url(text)?;
         Some(KeyId(bytes.try_into().ok()?))
     }
 }
@@ -38,7 +38,7 @@ impl KeyId {
 impl fmt::Display for KeyId {
     /// The base64url form without padding.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        f.write_str(&to_base64url(self.0))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Facts about a leaf that its checked chain proves.
 
+use crate::extensions::{Role, SigningUse};
 use crate::malleability::mirrored_signature;
 use crate::names::{SubtreeRelation, line_of_uri, relation_to_subtree};
-use crate::read::{Facts, Name, Purpose, Role, SigningUse};
+use crate::read::{Facts, Name, Purpose};
 use crate::{
     CONTEXTS_TREE, ChainFault, Family, KeyId, PeerFault, PublicKey, Roots, SignerId, SpiffeId, Thumbprint,
     Usage, dns_of_line,
@@ -10,6 +11,7 @@ use crate::{
 use semgate_contexts::{Line, Prefix};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// A leaf whose chain was checked for one usage at one time. Only [`crate::verify_chain`] makes one:
 ///
@@ -162,7 +164,7 @@ pub(crate) fn check(
     der: &[u8],
     usage: Usage,
     roots: &Roots,
-    window: (u64, u64),
+    window: RangeInclusive<u64>,
 ) -> Result<VerifiedLeaf, ChainFault> {
     check_purposes(&facts, usage)?;
     let key = PublicKey::from_spki(&facts.spki).map_err(|_| ChainFault::UnsupportedAlgorithm)?;
@@ -184,7 +186,7 @@ pub(crate) fn check(
         }
     };
     let uris = facts.uris().map(str::to_owned).collect();
-    let (not_before, not_after) = window;
+    let (not_before, not_after) = window.into_inner();
     let thumbprint = Thumbprint::of(der);
     let certificates =
         std::iter::once(thumbprint).chain(mirrored_signature(der).map(|der| Thumbprint::of(&der)));

@@ -11,8 +11,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod chain;
+mod chain_fault;
+mod compact;
 mod crl;
 mod cross;
+pub mod encoding;
 mod extensions;
 mod issue;
 mod key;
@@ -28,13 +31,15 @@ mod root_key;
 mod signer;
 mod spiffe;
 #[cfg(test)]
-mod testing;
+mod tests;
 pub mod tls;
 pub mod token;
 mod usage;
 mod verify;
 
 pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
+pub use chain_fault::ChainFault;
+pub use compact::CompactJws;
 pub use crl::{
     CrlFault, CrlLimits, CrlOutcome, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS,
     MAX_SHARDS, Revoked, VerifiedCrls, crl_pem,
@@ -54,4 +59,4 @@ pub use rustls_pki_types::CertificateDer;
 pub use signer::{DeviceFault, SigningKey};
 pub use spiffe::{SpiffeFault, SpiffeId, TrustDomain};
 pub use usage::{ANY_POLICY, STANDARD_USAGES, Usage};
-pub use verify::{ChainFault, verify_chain};
+pub use verify::verify_chain;

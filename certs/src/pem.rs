@@ -1,8 +1,7 @@
 //! PEM sections (RFC 7468), read by rustls-pki-types, with bounds and without skipping unknown sections.
 
 use crate::PemFault;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use crate::encoding::to_base64;
 use rustls_pki_types::pem::{PemObject, SectionKind};
 
 /// The DER of every section. All must be of one kind. Text between sections, which openssl writes, is ignored.
@@ -30,7 +29,7 @@ pub(crate) fn sections(pem: &str, kind: SectionKind, max_bytes: usize) -> Result
 /// One section, in lines of 64 characters.
 pub(crate) fn write(label: &str, der: &[u8]) -> String {
     let mut out = format!("-----BEGIN {label}-----\n");
-    let text = STANDARD.encode(der);
+    let text = to_base64(der);
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (line, tail) = rest.split_at_checked(64).unwrap_or((rest, ""));

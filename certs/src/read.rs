@@ -1,6 +1,6 @@
 //! Facts read from one certificate, beyond those that webpki reads.
 
-use crate::extensions;
+use crate::extensions::{self, Role, SigningUse};
 use crate::oids::text_of;
 use crate::{ANY_POLICY, ChainFault, ChainLimits, Family, STANDARD_USAGES, Usage};
 use std::collections::BTreeSet;
@@ -22,28 +22,6 @@ pub(crate) enum Name {
     Address,
     /// Any other kind, or one that is not well formed.
     Other,
-}
-
-/// The role that the certificate states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// A CA; `may_sign` by keyCertSign, which must be written (RFC 5280 §4.2.1.3).
-    Issuer { path_length: Option<u32>, may_sign: bool },
-    /// A leaf; `signs` by digitalSignature.
-    Leaf { signs: SigningUse },
-}
-
-/// The permission to sign in the key usage of a leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SigningUse {
-    /// digitalSignature.
-    Yes,
-    /// A key usage without digitalSignature.
-    No,
-    /// No key usage at all.
-    Unsaid,
-    /// keyCertSign, which a leaf must not have.
-    Certificates,
 }
 
 /// One extended key usage.

@@ -1,6 +1,7 @@
 //! The key of a root certificate as a key that signs statements of an authority's root.
 
-use crate::read::{Facts, Role};
+use crate::extensions::Role;
+use crate::read::Facts;
 use crate::{ChainFault, ChainLimits, PemFault, PublicKey, Thumbprint};
 use rustls_pki_types::CertificateDer;
 

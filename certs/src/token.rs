@@ -9,9 +9,7 @@ mod tests;
 
 pub use keys::{KeySet, KeySetFault, TokenAlgorithm};
 
-use crate::{SpiffeId, Thumbprint};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::{CompactJws, SpiffeId, Thumbprint};
 use semgate_contexts::json::{self, Json, Object};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -172,11 +170,8 @@ impl TokenIssuers {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenFault::TooLarge);
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or(TokenFault::Malformed)?;
-        let (header, payload) = signed.split_once('.').ok_or(TokenFault::Malformed)?;
-        let [header, payload, signature] = [header, payload, signature].map(decoded);
-        let (header, payload, signature) = (header?, payload?, signature?);
-        let (header, payload) = (read(&header)?, read(&payload)?);
+        let jws = CompactJws::parse(token).ok_or(TokenFault::Malformed)?;
+        let (header, payload) = (read(&jws.header)?, read(&jws.payload)?);
         let (header, claims) = (object(&header)?, object(&payload)?);
         let (algorithm, kid) = head(header)?;
         let issuer = text(claims, "iss").ok_or(TokenFault::UnknownIssuer)?;
@@ -185,7 +180,7 @@ impl TokenIssuers {
         let algorithm = TokenAlgorithm::parse(algorithm).filter(|named| issuer.algorithms.contains(named));
         let algorithm = algorithm.ok_or(TokenFault::Algorithm)?;
         let key = issuer.keys.key(kid, algorithm).ok_or(TokenFault::UnknownKey)?;
-        key.verify(signed.as_bytes(), &signature).map_err(|_| TokenFault::Signature)?;
+        key.verify(jws.signed.as_bytes(), &jws.signature).map_err(|_| TokenFault::Signature)?;
         issuer.judge(claims, bearer, now)
     }
 }
@@ -288,10 +283,6 @@ fn seconds(claims: &Object<'_>, name: &str) -> Result<Option<u64>, TokenFault> {
 
 fn text<'j>(object: &'j Object<'_>, name: &str) -> Option<&'j str> {
     object.get(name).and_then(Json::as_str)
-}
-
-fn decoded(part: &str) -> Result<Vec<u8>, TokenFault> {
-    URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenFault::Malformed)
 }
 
 fn read(bytes: &[u8]) -> Result<Json<'_>, TokenFault> {

@@ -126,12 +126,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 /// # Errors
 /// As [`write()`].
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let temp = path.with_file_name(name);
-    write(&temp, bytes)?;
-    let synced = fs::File::open(&temp).and_then(|file| file.sync_all());
-    synced.and_then(|()| fs::rename(&temp, path)).map_err(|why| unwritable(path, &why))
+    let replaced = semgate_statement::durable::replace(path, 0o666, |file| file.write_all(bytes));
+    replaced.map(drop).map_err(|why| unwritable(path, &why))
 }
 
 /// Makes a directory that others may read, with its parents.

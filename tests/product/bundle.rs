@@ -260,7 +260,7 @@ fn a_bundle_whose_version_could_not_be_kept_is_tried_again_and_the_same_set_buri
     assert_eq!(shown_live(&gateway), [digest_of(&a)]);
     // what stands where the memory is written first cannot be opened as a file
     let state = gateway.audit.parent().unwrap();
-    let blocked = state.join("policy-bundle.new");
+    let blocked = state.join("policy-bundle.json.new");
     std::fs::create_dir(&blocked).unwrap();
     signers.bundle(&b, 6, "signer", &up.dir.join("next.bundle"));
     std::fs::rename(up.dir.join("next.bundle"), &file).unwrap();

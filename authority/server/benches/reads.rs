@@ -162,7 +162,7 @@ impl Nginx {
     fn start(place: &Place, files: &Path) -> Self {
         let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let config = place.config();
-        let (certificate, key) = (&config.tls.server.certificate, &config.tls.server.key);
+        let (certificate, key) = (&config.tls.certificate, &config.tls.key);
         let home = place.path().join("nginx");
         std::fs::create_dir_all(&home).unwrap();
         let home = home.display();

@@ -1,11 +1,10 @@
 //! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Binds no port and does not open the state
 //! directory.
 
+mod check;
 mod duration;
 mod limits;
-mod raw;
 mod rights;
-mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -18,8 +17,13 @@ use std::time::Duration;
 use semgate_certs::TrustDomain;
 use semgate_contexts::Prefix;
 use semgate_policies::PublisherAct;
+use serde::{Deserialize, Serialize};
 
 pub use limits::Limits;
+pub(crate) use limits::{
+    BATCH, CLOCK_GAP, EVIDENCE_FILES, HANDSHAKE_TIMEOUT, HEADER_BYTES, KEPT_SHARDS, LEFTOVER_FILES,
+    REASON_BYTES, REQUEST_BYTES,
+};
 pub use rights::{LinePattern, Publisher};
 
 /// The shortest `status_lifetime`. A head is renewed at half of its lifetime, so a shorter one would mean a renewal a second or more.
@@ -38,7 +42,8 @@ pub const MIN_ROLE_LIFETIME: Duration = Duration::from_secs(6);
 pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// A PEM chain and the PEM key that belongs to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeyFiles {
     /// PEM chain, leaf (or the issuing certificate) first.
     pub certificate: PathBuf,
@@ -47,7 +52,8 @@ pub struct KeyFiles {
 }
 
 /// The role keys of an authority.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeysConfig {
     /// The issuing certificate that mints a context signer for each line on demand.
     pub context_issuing: KeyFiles,
@@ -55,30 +61,56 @@ pub struct KeysConfig {
     pub status: KeyFiles,
     /// Signs heads and shards.
     pub feed: KeyFiles,
-    /// Signs checkpoints: an Ed25519 signed-note key file, or a `pkcs11:` URI. It can only order entries.
-    pub log: PathBuf,
-    /// Further log keys that also sign while the log changes its key.
-    pub log_also: Vec<PathBuf>,
-    /// Lifetime of the feed and status leaves that this authority makes for itself. It renews each when a third is left. If none is set,
-    /// the operator renews them.
+    /// Signs checkpoints. It can only order entries.
+    pub log: LogKeys,
+    /// True if this authority makes feed and status leaves for itself; otherwise the operator renews them.
+    #[serde(default = "renew")]
+    pub renew: bool,
+    /// Lifetime of the feed and status leaves that this authority makes for itself. It renews each when a third is left. None if it makes
+    /// none.
+    #[serde(default, with = "duration::optional")]
     pub role_lifetime: Option<Duration>,
 }
 
+/// The keys of the log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogKeys {
+    /// An Ed25519 signed-note key file, or a `pkcs11:` URI.
+    pub key: PathBuf,
+    /// Further keys that also sign while the log changes its key.
+    #[serde(default)]
+    pub also: Vec<PathBuf>,
+}
+
 /// The TLS identity of the public address.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The server's certificate and key.
-    pub server: KeyFiles,
+    /// PEM chain of the server.
+    pub certificate: PathBuf,
+    /// Its PEM key, in a file.
+    pub key: PathBuf,
     /// PEM roots under which the certificates of publishers are verified.
     pub client_roots: PathBuf,
     /// Directory of revocation lists for client certificates, as `semgate cert crl --out` writes it. If none is set, nothing is looked up.
     pub client_crls: Option<PathBuf>,
     /// The trust domains that these roots vouch for. Default: those of the publishers and of the authority's own name.
-    pub trust_domains: Vec<TrustDomain>,
+    #[serde(default, with = "check::domains")]
+    pub trust_domains: Option<Vec<TrustDomain>>,
+}
+
+impl TlsConfig {
+    /// The server's certificate and key.
+    #[must_use]
+    pub fn server(&self) -> KeyFiles {
+        KeyFiles { certificate: self.certificate.clone(), key: self.key.clone() }
+    }
 }
 
 /// A witness of the log (C2SP `tlog-witness`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WitnessConfig {
     /// Its submission prefix: `https://…`, or `http://` on loopback.
     pub url: String,
@@ -90,33 +122,40 @@ pub struct WitnessConfig {
 
 /// A whole configuration. Guarantees: paths are absolute, or relative to the working directory; numbers are within their bounds; each
 /// publisher is named once. Does not guarantee that the files exist; [`run`](crate::run) checks that.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// The name of this authority, e.g. `semgate.test`.
     pub authority: String,
     /// The origin line of its log, e.g. `semgate.test/log`.
+    #[serde(default, deserialize_with = "check::stated")]
     pub origin: String,
     /// The prefix of its context URNs, `urn:contexts` unless configured.
+    #[serde(default, with = "check::prefix")]
     pub prefix: Prefix,
     /// The public address (HTTPS).
     pub listen: SocketAddr,
     /// The admin address (plain HTTP).
     pub admin: SocketAddr,
     /// The public URL, without a final slash; status list tokens name it. Default: `https://<authority>`.
+    #[serde(default, deserialize_with = "check::stated")]
     pub public_url: String,
     /// The state directory.
     pub state: PathBuf,
     /// File with the last checkpoint, apart from the state. The authority never signs a log that is behind it. Optional.
     pub last_checkpoint: Option<PathBuf>,
     /// Witnesses that cosign each checkpoint.
+    #[serde(default, rename = "witness")]
     pub witnesses: Vec<WitnessConfig>,
-    /// Number of cosignatures that a head should have; below it, the other witnesses are asked again.
-    pub witness_quorum: usize,
+    /// Number of cosignatures that a head should have; below it, the other witnesses are asked again. Default: all.
+    pub witness_quorum: Option<usize>,
     /// Lifetime of a head.
+    #[serde(default = "status_lifetime", with = "duration")]
     pub status_lifetime: Duration,
     /// PEM roots that this authority's own chains verify under.
     pub roots: PathBuf,
     /// Number of root keys that speak for the root before its first trust list; 1 unless the root is split.
+    #[serde(default = "root_threshold")]
     pub root_threshold: usize,
     /// TLS of the public address.
     pub tls: TlsConfig,
@@ -125,15 +164,31 @@ pub struct Config {
     /// Directory of the policies about publishers. If none is set, rights alone decide.
     pub policies: Option<PathBuf>,
     /// Acts that need a second person whatever the policies say; never `publish`.
+    #[serde(default, with = "check::acts")]
     pub four_eyes: Vec<PublisherAct>,
     /// The audit log. Default: `audit.jsonl` in the state directory.
+    #[serde(default)]
     pub audit: PathBuf,
     /// The publishers and their rights. An empty list means that nobody may write.
+    #[serde(default, rename = "publisher")]
     pub publishers: Vec<Publisher>,
     /// Directory of the certificate revocation lists to serve, as `semgate cert crl --out` writes them. Optional.
     pub crls: Option<PathBuf>,
     /// The limits.
+    #[serde(default)]
     pub limits: Limits,
+}
+
+fn renew() -> bool {
+    true
+}
+
+fn status_lifetime() -> Duration {
+    STATUS_LIFETIME
+}
+
+fn root_threshold() -> usize {
+    1
 }
 
 impl Config {
@@ -142,22 +197,46 @@ impl Config {
     /// # Errors
     /// The file cannot be read, is not TOML, has an unknown key, or a value outside its bounds.
     pub fn load(path: &Path) -> Result<Self, ConfigFault> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| ConfigFault { file: path.to_path_buf(), what: e.to_string() })?;
-        let base = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&text, base).map_err(|what| ConfigFault { file: path.to_path_buf(), what })
+        load(path, Self::parse)
     }
 
     fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        let raw: raw::File = toml::from_str(text).map_err(|e| raw::one_line(&e, text))?;
-        raw.check(base)
+        let mut config: Self = read(text)?;
+        config.check()?;
+        config.resolve(base);
+        config.check_last_checkpoint()?;
+        Ok(config)
     }
 
     /// The settings in effect as TOML, with every default and resolved paths. Loading it gives the same configuration.
     #[must_use]
     pub fn effective(&self) -> String {
-        raw::File::of(self).print()
+        // Only a path that is not UTF-8 cannot be printed as TOML.
+        toml::to_string(self).unwrap_or_else(|e| format!("# cannot be printed: {e}\n"))
     }
+}
+
+/// Reads a file and checks it with `parse`, which takes the text and the directory of its relative paths.
+pub(crate) fn load<T>(
+    path: &Path,
+    parse: impl FnOnce(&str, &Path) -> Result<T, String>,
+) -> Result<T, ConfigFault> {
+    let fault = |what| ConfigFault { file: path.to_path_buf(), what };
+    let text = std::fs::read_to_string(path).map_err(|e| fault(e.to_string()))?;
+    parse(&text, path.parent().unwrap_or_else(|| Path::new(""))).map_err(fault)
+}
+
+/// Reads TOML. A fault is one line, with the number of its line in the file.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|fault| {
+        let what = fault.message().replace('\n', "; ");
+        let fixed = limits::FIXED.iter().find(|name| what.starts_with(&format!("unknown field `{name}`")));
+        let what = fixed.map_or(what, |name| format!("`limits.{name}` is fixed now: remove it"));
+        match fault.span().and_then(|span| text.get(..span.start)) {
+            Some(before) => format!("line {}: {what}", before.matches('\n').count() + 1),
+            None => what,
+        }
+    })
 }
 
 /// A refused configuration file, with the reason.

@@ -4,25 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{Method, Request, Uri, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use rustls_pki_types::ServerName;
-use semgate_certs::tls::{DefaultTimeProvider, ExpectedServer, ServerTrust, client_config};
 use semgate_statement::cosignature::split;
 use semgate_statement::head::MAX_AHEAD;
 use semgate_statement::tiles::consistency_proof;
 use semgate_statement::{ContinuationProof, CosignerVerifier, Quorum};
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsConnector;
 
 use crate::clock::now;
 use crate::config::WitnessConfig;
-use crate::keys;
+use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
 use crate::store::Log;
 use crate::{Config, RunFault};
@@ -30,8 +21,6 @@ use crate::{Config, RunFault};
 #[cfg(test)]
 mod tests;
 
-/// The longest answer accepted: some signature lines.
-const MAX_ANSWER_BYTES: usize = 16 * 1024;
 /// First pause after a witness failed; each failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause: heads live for minutes, and cosignatures should be there before the next one.
@@ -40,8 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// One configured witness.
 struct Witness {
     key: CosignerVerifier,
-    url: Uri,
-    tls: Option<TlsConnector>,
+    client: HttpClient,
     /// The size that it cosigned last, as far as known; its refusal corrects this.
     size: u64,
     /// Its signature line for the current checkpoint.
@@ -87,7 +75,8 @@ impl Cosigners {
         let witnesses =
             config.witnesses.iter().map(|w| Witness::new(w, config)).collect::<Result<Vec<_>, _>>()?;
         let keys = witnesses.iter().map(|w| w.key.clone()).collect();
-        let quorum = Quorum::new(keys, config.witness_quorum).map_err(|e| wrong(&e))?;
+        let quorum = Quorum::new(keys, config.witness_quorum.unwrap_or(config.witnesses.len()))
+            .map_err(|e| wrong(&e))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| wrong(&e))?;
         let (timeout, patience) = (config.limits.witness_timeout, config.limits.witness_patience);
@@ -174,22 +163,12 @@ impl Witness {
     fn new(settings: &WitnessConfig, config: &Config) -> Result<Self, RunFault> {
         let wrong = |e: &dyn std::fmt::Display| RunFault::Config(format!("`witness.key`: {e}"));
         let key = CosignerVerifier::parse(&settings.key).map_err(|e| wrong(&e))?;
-        let url: Uri = format!("{}/add-checkpoint", settings.url.trim_end_matches('/'))
-            .parse()
-            .map_err(|e| RunFault::Config(format!("`witness.url`: {e}")))?;
-        let tls = if url.scheme_str() == Some("https") {
-            let file = settings.roots.as_ref().unwrap_or(&config.roots);
-            let trust =
-                ServerTrust { roots: keys::roots(file, &config.prefix)?, expected: ExpectedServer::Named };
-            let made = client_config(trust, None, Arc::new(DefaultTimeProvider));
-            Some(TlsConnector::from(Arc::new(made.map_err(|e| RunFault::keys(file, e))?)))
-        } else {
-            None
-        };
+        let url = format!("{}/add-checkpoint", settings.url.trim_end_matches('/'));
+        let file = settings.roots.as_ref().unwrap_or(&config.roots);
+        let client = HttpClient::new(&url, file, &config.prefix)?;
         Ok(Self {
             key,
-            url,
-            tls,
+            client,
             size: 0,
             line: None,
             has_cosigned: false,
@@ -200,9 +179,9 @@ impl Witness {
 
     /// One exchange on its own connection: checkpoints are rare and witnesses few.
     fn ask(&self, body: String, text: String) -> impl Future<Output = Answer> + Send + use<> {
-        let (url, tls, key) = (self.url.clone(), self.tls.clone(), self.key.clone());
+        let (client, key) = (self.client.clone(), self.key.clone());
         async move {
-            match post(&url, tls, body).await {
+            match client.post(body).await {
                 Ok((200, answer)) => cosignature(&key, &text, &answer, now()),
                 Ok((409, answer)) => match answer.trim_end().parse() {
                     Ok(size) => Answer::Saw(size),
@@ -274,40 +253,4 @@ fn cosignature(key: &CosignerVerifier, text: &str, answer: &str, now: u64) -> An
         )),
         None => Answer::Failed("it answered no cosignature of its key".to_owned()),
     }
-}
-
-async fn post(url: &Uri, tls: Option<TlsConnector>, body: String) -> Result<(u16, String), String> {
-    let host = url.host().ok_or("no host")?.to_owned();
-    let port = url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
-    let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let tcp = TcpStream::connect((bare.as_str(), port)).await.map_err(|e| e.to_string())?;
-    tcp.set_nodelay(true).map_err(|e| e.to_string())?;
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(url.path())
-        .header(header::HOST, format!("{host}:{port}"))
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|e| e.to_string())?;
-    match tls {
-        Some(tls) => {
-            let name = ServerName::try_from(bare).map_err(|e| e.to_string())?;
-            let stream = tls.connect(name, tcp).await.map_err(|e| e.to_string())?;
-            exchange(TokioIo::new(stream), request).await
-        }
-        None => exchange(TokioIo::new(tcp), request).await,
-    }
-}
-
-async fn exchange<I>(io: I, request: Request<Full<Bytes>>) -> Result<(u16, String), String>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::handshake(io).await.map_err(|e| e.to_string())?;
-    // ends with the sender
-    tokio::spawn(connection);
-    let answer = sender.send_request(request).await.map_err(|e| e.to_string())?;
-    let status = answer.status().as_u16();
-    let body =
-        Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?;
-    Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
 }

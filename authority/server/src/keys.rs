@@ -185,7 +185,7 @@ pub(crate) fn peers(config: &Config, roots: Roots, crls: Option<Arc<CrlStore>>) 
         None => roots,
     };
     let mut peers = PeerRoots::new();
-    for domain in &config.tls.trust_domains {
+    for domain in config.tls.trust_domains.iter().flatten() {
         peers = peers.with(domain.clone(), roots.clone());
     }
     peers
@@ -193,8 +193,8 @@ pub(crate) fn peers(config: &Config, roots: Roots, crls: Option<Arc<CrlStore>>) 
 
 /// The log key, with those that also sign while it changes; each must be named after the origin.
 pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
-    let mut key = one_log_key(config, &config.keys.log)?;
-    for also in &config.keys.log_also {
+    let mut key = one_log_key(config, &config.keys.log.key)?;
+    for also in &config.keys.log.also {
         let other = one_log_key(config, also)?;
         key = key.with_second_key(other).map_err(|e| RunFault::keys(also, e))?;
     }

@@ -9,7 +9,7 @@ use semgate_statement::{
     Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement, Status,
 };
 
-use crate::publish::Document;
+use crate::document::Document;
 use crate::store::Documents;
 
 /// Publish statements remembered by major: many times the number that can be appended during one comparison.
@@ -40,9 +40,9 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
-    fn insert(&mut self, key: (ContextUrn, Digest), one: Override) {
+    fn insert(&mut self, urn: ContextUrn, digest: Digest, one: Override) {
         *self.by_person.entry(one.by.clone()).or_default() += 1;
-        self.by_document.entry(key).or_default().push(one);
+        self.by_document.entry((urn, digest)).or_default().push(one);
         self.count += 1;
         self.listing = OnceLock::new();
     }
@@ -148,14 +148,13 @@ impl Ledger {
             }
             Statement::Override { by, permission } => {
                 let permitted = permission.unverified();
-                let key = (permitted.urn.clone(), permitted.digest);
                 let one = Override {
                     index: at,
                     logged_at: entry.logged_at(),
                     by: by.as_str().to_owned(),
                     permission: (**permission).clone(),
                 };
-                Arc::make_mut(&mut self.overrides).insert(key, one);
+                Arc::make_mut(&mut self.overrides).insert(permitted.urn.clone(), permitted.digest, one);
             }
             Statement::Root(said) => {
                 if let RootAct::LowerFloor { line, .. } = &said.act {

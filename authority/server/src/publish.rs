@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use http::HeaderValue;
 use ring::rand::SecureRandom;
+use semgate_certs::KeyFault;
 use semgate_contexts::Digest;
 use semgate_statement::status::{Changes, Shard};
 use semgate_statement::token::{Claims, Token};
@@ -16,6 +16,9 @@ use semgate_statement::{
 };
 use tokio::sync::OnceCell;
 
+use crate::RunFault;
+use crate::document::Document;
+use crate::keys::Keys;
 use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
 
@@ -23,23 +26,6 @@ use crate::store::{Edge, LogState};
 const MAX_DELTAS: usize = 8;
 /// Deltas made at once: each walks the remembered changes, and must leave processors to the heads.
 pub(crate) const MAX_DELTAS_AT_ONCE: usize = 2;
-
-/// Bytes served as they are, with a strong ETag.
-#[derive(Debug, Clone)]
-pub(crate) struct Document {
-    pub bytes: Bytes,
-    pub etag: HeaderValue,
-}
-
-impl Document {
-    /// Bytes with the ETag that is their digest.
-    pub fn new(bytes: impl Into<Bytes>) -> Self {
-        let bytes = bytes.into();
-        let etag = format!("\"{}\"", Digest::of(&bytes).hex());
-        let etag = HeaderValue::from_str(&etag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
-        Self { bytes, etag }
-    }
-}
 
 /// A shard served by its digest: immutable bytes, signed on first request, since most are superseded before that.
 #[derive(Debug)]
@@ -213,14 +199,16 @@ impl Heads {
         log: LogState<'_>,
         ledger: &Ledger,
         trust: &Trust,
-        feed: &SigningIdentity,
-        random: &dyn SecureRandom,
+        keys: &Keys,
         now: u64,
-    ) -> Result<Published, SignFault> {
+    ) -> Result<Published, RunFault> {
+        let unmade =
+            |fault: &dyn std::fmt::Display| RunFault::Stopped(format!("the head could not be made: {fault}"));
+        let feed = keys.feed()?;
         let replay = ledger.replay();
         let issued_at = now.max(self.issued_at).max(replay.last_logged_at());
         let next_update = issued_at.saturating_add(self.names.lifetime);
-        let floors = self.floors(ledger)?;
+        let floors = self.floors(ledger).map_err(|e| unmade(&e))?;
         self.take_shards(replay.statuses(), issued_at);
         let head = Head {
             authority: self.names.authority.clone(),
@@ -233,8 +221,12 @@ impl Heads {
             floors: *Digest::of(&floors.bytes).as_bytes(),
             root_statements: replay.root_statements(),
         };
-        let head = Document::new(head.sign(feed, random)?);
-        let trust = self.trust(trust)?;
+        let head = head.sign(&feed.identity, &keys.random).map_err(|fault| match fault {
+            SignFault::Key(fault @ KeyFault::Device(_)) => RunFault::Signer { role: "feed", fault },
+            fault => unmade(&fault),
+        })?;
+        let head = Document::new(head);
+        let trust = self.trust(trust).map_err(|e| unmade(&e))?;
         self.issued_at = issued_at;
         Ok(Published {
             size: log.size,

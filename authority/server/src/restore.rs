@@ -70,7 +70,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     {
         continues("the checkpoint that is kept apart", last.size, last.root)?;
     }
-    if let Some(last) = LastSeen::read(&layout, &rules.roots, &ever, config.limits.batch)?.seen {
+    if let Some(last) = LastSeen::read(&layout, &rules.roots, &ever)?.seen {
         continues("the last head that was signed here", last.size, last.root)?;
     }
     let had = match disk::read(&layout.log.join("checkpoint"))? {

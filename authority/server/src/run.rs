@@ -144,7 +144,7 @@ fn start_sequencer(
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let none = |e| RunFault::Stopped(format!("no thread for the log: {e}"));
     let (to, from) = oneshot::channel();
-    let (next, queue) = submit::recorded_queue(&sequencer.limits);
+    let (next, queue) = submit::recorded_queue();
     thread("recorder").spawn(move || recorder.run(&jobs, &next)).map_err(none)?;
     let run = move || {
         let _ = to.send(sequencer.run(&queue));

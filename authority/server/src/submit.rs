@@ -27,6 +27,7 @@ use semgate_statement::{Anchors, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::{Clock, ClockFault};
+use crate::config::BATCH;
 use crate::cosign::Cosigners;
 use crate::disk::Reserve;
 use crate::http::problem::{Code, Problem};
@@ -43,7 +44,7 @@ pub(crate) use compiled::Compiled;
 pub(crate) use follower_capacity::FollowerCapacity;
 pub(crate) use quota::{Quota, blocks};
 pub(crate) use record::{RecordedJob, Recorder};
-pub(crate) use recover::{fold_anchors, reopen};
+pub(crate) use recover::{fold, fold_anchors};
 pub(crate) use request::Request;
 
 /// The result of a request, new or repeated.
@@ -176,8 +177,8 @@ pub(crate) fn queue(limits: &Limits) -> (Submit, Receiver<Message<Job>>) {
 }
 
 /// The queue from the recorder to the sequencer: as long as one batch of the sequencer.
-pub(crate) fn recorded_queue(limits: &Limits) -> (SyncSender<Message<RecordedJob>>, Queue) {
-    let (to, from) = sync_channel(limits.batch);
+pub(crate) fn recorded_queue() -> (SyncSender<Message<RecordedJob>>, Queue) {
+    let (to, from) = sync_channel(BATCH);
     (to, Queue(from))
 }
 
@@ -298,7 +299,7 @@ impl Sequencer {
     /// All waiting jobs, up to a batch.
     fn gather(&mut self, first: RecordedJob, queue: &Queue) -> (Vec<RecordedJob>, bool) {
         let mut batch = vec![first];
-        while batch.len() < self.limits.batch {
+        while batch.len() < BATCH {
             match queue.0.try_recv() {
                 Ok(Message::Job(job)) => batch.push(*job),
                 Ok(Message::Reindex) => self.reindex(),

@@ -93,7 +93,7 @@ impl NoteKey {
     fn line(&self, text: &[u8]) -> Result<String, CheckpointFault> {
         let signature = self.key.sign_undrawn(text).map_err(CheckpointFault::Signer)?;
         let signature = [self.id.to_be_bytes().as_slice(), &signature].concat();
-        Ok(format!("\u{2014} {} {}\n", self.name, crate::encoding::to_base64(&signature)))
+        Ok(format!("\u{2014} {} {}\n", self.name, semgate_certs::encoding::to_base64(&signature)))
     }
 }
 
@@ -152,7 +152,10 @@ impl LogKey {
         let public = [&[ED25519], key.public.raw()].concat();
         let id = signed_note::key_id(origin, &public);
         let secret = [&[ED25519], seed.as_slice()].concat();
-        LogKey::from_text(&format!("PRIVATE+KEY+{origin}+{id:08x}+{}", crate::encoding::to_base64(&secret)))
+        LogKey::from_text(&format!(
+            "PRIVATE+KEY+{origin}+{id:08x}+{}",
+            semgate_certs::encoding::to_base64(&secret)
+        ))
     }
 
     /// The Ed25519 key of the log named `origin`, wherever it lies. [`CheckpointFault::Key`] for a key of another algorithm.
@@ -162,7 +165,7 @@ impl LogKey {
         }
         let public = [&[ED25519], key.public().raw()].concat();
         let id = signed_note::key_id(origin, &public);
-        let vkey = format!("{origin}+{id:08x}+{}", crate::encoding::to_base64(&public));
+        let vkey = format!("{origin}+{id:08x}+{}", semgate_certs::encoding::to_base64(&public));
         let verifier = LogVerifier::parse(&vkey)?;
         let signers = vec![NoteKey { name: origin.to_owned(), id, key }];
         Ok(LogKey { text: None, verifier, signers })
@@ -177,7 +180,7 @@ impl LogKey {
         })?;
         // The key is base64, which may contain a `+` too.
         let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
-        let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
+        let secret = semgate_certs::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
         let (_, seed) = secret.split_first().ok_or(CheckpointFault::Key)?;
         let name = signed_note::Signer::name(&signer);
         let key = LogKey::of_key(name, Arc::new(SeedKey::new(seed)?))?;

@@ -2,9 +2,9 @@
 //! `cosignature/v1`). A split view needs as many lying witnesses as its readers demand.
 
 use crate::checkpoint::MAX_CHECKPOINT_BYTES;
-use crate::encoding::{from_base64, to_base64};
 use ring::rand::SecureRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use semgate_certs::encoding::{from_base64, to_base64};
 use std::fmt;
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ impl CosignerKey {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CosignatureFault::Key)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| CosignatureFault::Key)?;
         let verifier = CosignerVerifier::new(name, public)?;
-        let secret = to_base64(&[&[COSIGNATURE_V1], seed.as_slice()].concat());
+        let secret = to_base64([&[COSIGNATURE_V1], seed.as_slice()].concat());
         let text = format!("PRIVATE+KEY+{name}+{:08x}+{secret}", verifier.id);
         Ok(CosignerKey { text, pair, verifier })
     }
@@ -187,7 +187,7 @@ impl CosignerVerifier {
 impl fmt::Display for CosignerVerifier {
     /// The `vkey` text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = to_base64(&[&[COSIGNATURE_V1], self.key.as_slice()].concat());
+        let key = to_base64([&[COSIGNATURE_V1], self.key.as_slice()].concat());
         write!(f, "{}+{:08x}+{key}", self.name, self.id)
     }
 }

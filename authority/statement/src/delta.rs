@@ -4,12 +4,12 @@
 //! A delta has no signature of its own. From it and from its own state, a reader rebuilds the newest head, byte for byte. That head is
 //! signed, and names every shard by its hash. So a delta leads to signed data, or to nothing.
 
-use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::head::{self, Head, HeadFault, MAX_HEAD_BYTES, NamedShards, ShardRef};
 use crate::jws::General;
 use crate::status::{MAX_CHANGES, SHARD_ENTRIES, Shard, Status, StatusList};
 use crate::token::Token;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{Chain, ChainLimits};
 use serde_json::json;
 use std::collections::BTreeMap;

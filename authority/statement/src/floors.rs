@@ -1,7 +1,7 @@
 //! The floors document: the lowest version of each line that still counts, computed from a log prefix alone.
 
-use crate::encoding::sha256;
 use crate::format::{FormatFault, Members, is_name, limits, write};
+use crate::sha256::sha256;
 use semgate_contexts::{Line, Version};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 //! floors together, and limits how long they may be believed.
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
-use crate::encoding::{hash_from_hex, to_hex};
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use crate::status::{BITS, SHARD_ENTRIES, Shard, StatusList};
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::{from_hex, to_hex};
 use semgate_certs::{Roots, Usage, VerifiedLeaf};
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl ShardRef {
 
     /// Lower-case hexadecimal of the hash: the last part of the shard's address.
     pub fn hex(&self) -> String {
-        to_hex(&self.sha256)
+        to_hex(self.sha256)
     }
 }
 
@@ -183,7 +183,7 @@ impl Head {
         let mut head = serde_json::json!({
             "authority": self.authority,
             "checkpoint": self.checkpoint,
-            "floors": {"sha256": to_hex(&self.floors)},
+            "floors": {"sha256": to_hex(self.floors)},
             "issued_at": self.issued_at,
             "next_update": self.next_update,
             "origin": self.origin,
@@ -213,7 +213,7 @@ impl Head {
             if s.integer("bits")? != u64::from(BITS) {
                 return Err(FormatFault::Member("bits"));
             }
-            let sha256 = s.parsed("sha256", hash_from_hex)?;
+            let sha256 = s.parsed("sha256", hash)?;
             shards.push(ShardRef { n: s.integer("n")?, entries: s.integer("entries")?, sha256 });
         }
         let name = |text: &str| is_name(text).then(|| text.to_owned());
@@ -226,7 +226,7 @@ impl Head {
             next_update: m.integer("next_update")?,
             checkpoint: m.parsed("checkpoint", note)?,
             shards,
-            floors: floors.parsed("sha256", hash_from_hex)?,
+            floors: floors.parsed("sha256", hash)?,
             root_statements,
         };
         if head.to_bytes()? != bytes {
@@ -349,3 +349,8 @@ impl fmt::Display for Contradiction {
 }
 
 impl std::error::Error for Contradiction {}
+
+/// Reads 64 lower-case hexadecimal digits.
+fn hash(text: &str) -> Option<[u8; 32]> {
+    from_hex(text)?.try_into().ok()
+}

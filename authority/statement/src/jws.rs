@@ -15,8 +15,8 @@ pub use compact::Compact;
 pub use general::General;
 pub use multi::{MAX_SIGNATURES, MultiJws};
 
-use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{
     Chain, ChainFault, KeyFault, PemFault, SignatureAlgorithm, SignatureFault, SigningKey, Thumbprint,
 };
@@ -197,13 +197,14 @@ impl Header {
         Ok(to_base64url(&write(&header)?))
     }
 
-    fn read(encoded: &str, typ: &str) -> Result<Header, JwsFault> {
-        if encoded.len() > MAX_HEADER_BYTES * 4 / 3 + 4 {
-            return Err(JwsFault::TooLarge);
-        }
-        let bytes = from_base64url(encoded).ok_or(JwsFault::Serialisation)?;
+    /// Reads base64url of the closed header.
+    fn decode(encoded: &str, typ: &str) -> Result<Header, JwsFault> {
+        Header::read(&from_base64url(encoded).ok_or(JwsFault::Serialisation)?, typ)
+    }
+
+    fn read(bytes: &[u8], typ: &str) -> Result<Header, JwsFault> {
         let json =
-            semgate_contexts::json::read(&bytes, &limits(MAX_HEADER_BYTES)).map_err(FormatFault::from)?;
+            semgate_contexts::json::read(bytes, &limits(MAX_HEADER_BYTES)).map_err(FormatFault::from)?;
         let members =
             Members::closed(&json, &["alg", "kid", "typ", "x5t#S256"], &[]).map_err(|f| match f {
                 FormatFault::UnknownMember => JwsFault::HeaderMember,

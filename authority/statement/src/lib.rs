@@ -6,13 +6,14 @@
 //! epoch (RFC 7519 §2, without fractions). Only the follower touches files, those of its memory.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-mod encoding;
+mod sha256;
 
 pub mod bundle;
 pub mod checkpoint;
 pub mod context;
 pub mod cosignature;
 pub mod delta;
+pub mod durable;
 pub mod entry;
 pub mod floors;
 pub mod follower;

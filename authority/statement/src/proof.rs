@@ -10,8 +10,8 @@ pub use published::{ProofRules, Proved, RootKnowledge, Stapled, prove_entry};
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
 use crate::cosignature::{CosignatureFault, Quorum};
-use crate::encoding::{from_base64, to_base64};
 use crate::tiles::{MAX_PROOF_HASHES, ProofFault, TreeHash, check_consistency_proof, check_inclusion};
+use semgate_certs::encoding::{from_base64, to_base64};
 use std::fmt;
 
 /// The first line of a proof of inclusion.

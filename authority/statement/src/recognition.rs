@@ -9,9 +9,9 @@ mod tests;
 pub(crate) use judge::{Grant, RecognisedView};
 pub use judge::{NotRecognised, Recogniser, UnrecognisedLine};
 
-use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};
 use crate::status::Status;
+use semgate_certs::encoding::{from_base64, to_base64};
 use semgate_certs::{CertificateDer, ChainLimits, CrossCertificate, CrossFault, RootKey, Roots, Thumbprint};
 use semgate_contexts::{Line, Version};
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ impl Recognition {
             "lines": lines.collect::<Vec<_>>(),
             "max_status_age": self.max_status_age,
             "until": self.until,
-            "cross": self.cross.iter().map(|der| to_base64(der)).collect::<Vec<_>>(),
+            "cross": self.cross.iter().map(to_base64).collect::<Vec<_>>(),
         })
     }
 

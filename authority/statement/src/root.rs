@@ -10,10 +10,10 @@ mod tests;
 pub use anchors::{Anchors, RootFault};
 pub(crate) use suspects::Suspects;
 
-use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};
 use crate::recognition::Recognition;
 use crate::statement::{StatementFault, check_reason};
+use semgate_certs::encoding::{from_base64, to_base64};
 use semgate_certs::{CertificateDer, KeyId, Thumbprint};
 use semgate_contexts::{Line, Version};
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ impl RootStatement {
         let more = match &self.act {
             RootAct::Keys(list) => json!({
                 "threshold": list.threshold,
-                "roots": list.roots.iter().map(|der| to_base64(der)).collect::<Vec<_>>(),
+                "roots": list.roots.iter().map(to_base64).collect::<Vec<_>>(),
                 "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "log": list.log,
             }),

@@ -1,6 +1,6 @@
 //! Status lists: two bits for each log entry, as the IETF Token Status List draft packs them, in shards of 65,536.
 
-use crate::encoding::sha256;
+use crate::sha256::sha256;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

@@ -5,7 +5,6 @@
 use crate::checkpoint::LogKey;
 use crate::context::sign_context;
 use crate::delta::HeadParts;
-use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
@@ -14,12 +13,14 @@ use crate::listing::{PAGES, Page, Span};
 use crate::recognition::{Recognition, ScopedLine};
 use crate::replay::Replay;
 use crate::root::{KeyList, RootAct, RootStatement};
+use crate::sha256::sha256;
 use crate::statement::{Act, SignedStatement, Statement};
 use crate::tiles::{TilePath, Tree};
 use crate::token::{Claims, Token};
 use crate::trust::{RootEntry, Trust};
 use crate::verify_log::{Fetch, FetchFault};
 use ring::rand::SystemRandom;
+use semgate_certs::encoding::to_hex;
 use semgate_certs::{
     Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile, Roots,
     Usage,
@@ -402,7 +403,7 @@ impl MemoryAuthority {
         let shards = self.replay.statuses().shards();
         self.shards.clear();
         for shard in &shards {
-            let hex = to_hex(&shard.sha256());
+            let hex = to_hex(shard.sha256());
             let claims = Claims {
                 sub: format!("https://{}/v1/feed/shards/{}", self.name, shard.n),
                 iat: self.now,
@@ -452,7 +453,7 @@ impl MemoryAuthority {
         // the ETag of a delta is that of the head that it leads to, as at an authority
         let etag = body.as_ref().map(|body| {
             let named = if path.starts_with(DELTAS) { &self.signed_head } else { body };
-            format!("\"{}\"", to_hex(&sha256(named)))
+            format!("\"{}\"", to_hex(sha256(named)))
         });
         match body {
             Some(_) if etag.as_deref() == if_none_match => Answer { status: 304, etag, body: Vec::new() },

@@ -56,7 +56,7 @@ impl TreeHash {
 impl fmt::Display for TreeHash {
     /// Standard base64, as a checkpoint writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::encoding::to_base64(&self.0))
+        f.write_str(&semgate_certs::encoding::to_base64(self.0))
     }
 }
 

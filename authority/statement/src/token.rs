@@ -1,7 +1,6 @@
 //! Status List Tokens (IETF draft-ietf-oauth-status-list): a shard as a compact JWT, for stock status-list readers. Followers use only the
 //! inflated list, and only if the head names its SHA-256.
 
-use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::jws::{Compact, JwsFault, SignFault, SigningIdentity};
 use crate::status::{BITS, SHARD_ENTRIES, Shard};
@@ -9,6 +8,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{Thumbprint, VerifiedLeaf};
 use std::fmt;
 use std::io::{Read as _, Write as _};

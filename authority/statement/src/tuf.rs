@@ -9,9 +9,10 @@ mod tests;
 
 pub use repository::{Role, Roles, root, snapshot, targets, timestamp};
 
-use crate::encoding::{sha256, to_hex};
 use crate::format::limits;
+use crate::sha256::sha256;
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::{from_hex, to_hex};
 use semgate_certs::{KeyFault, PublicKey, SignatureAlgorithm, SigningKey, signature_der};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -182,7 +183,7 @@ impl Metadata {
         let message = canonical::bytes(&self.signed)?;
         let mut counted: Vec<&PublicKey> = Vec::new();
         for (id, key) in &keys {
-            let signature = self.signatures.get(id).and_then(|hex| repository::from_hex(hex));
+            let signature = self.signatures.get(id).and_then(|hex| from_hex(hex));
             let good = signature.is_some_and(|signature| key.verify_der(&message, &signature).is_ok());
             if good && !counted.contains(&key) {
                 counted.push(key);
@@ -224,5 +225,5 @@ pub fn key_json(key: &PublicKey) -> Value {
 /// # Errors
 /// Never for keys that [`key_json`] writes.
 pub fn key_id(key: &PublicKey) -> Result<String, TufFault> {
-    Ok(to_hex(&sha256(&canonical::bytes(&key_json(key))?)))
+    Ok(to_hex(sha256(&canonical::bytes(&key_json(key))?)))
 }

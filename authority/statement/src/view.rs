@@ -20,7 +20,7 @@ pub enum Standing {
     Valid,
     /// Published and retired: passes with a hint, and nothing new selects it.
     Deprecated,
-    /// Of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
+    /// A context of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
     /// [`View::distrusted`]. What it revoked stays revoked.
     Unrecognised(NotRecognised),
     /// Suspended, as far as known.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Family;
-use crate::testing::{Forged, World, both, fuzz_cases, issuing_params, leaf_params, root_params};
+use crate::tests::{Forged, World, both, fuzz_cases, issuing_params, leaf_params, root_params};
 use crate::{SpiffeFault, Usage, verify_chain};
 use proptest::prelude::*;
 use rcgen::{IsCa, KeyUsagePurpose};
@@ -142,7 +142,7 @@ proptest! {
         let _ = Chain::from_x5c([text.as_str()], &limits());
         let _ = Thumbprint::parse(&text);
         let chain = Chain::from_der(vec![der], &limits()).unwrap();
-        prop_assert!(verify_chain(&chain, &world, Usage::Context, crate::testing::NOW).is_err());
+        prop_assert!(verify_chain(&chain, &world, Usage::Context, crate::tests::NOW).is_err());
     }
 
     #[test]
@@ -161,7 +161,7 @@ proptest! {
                 let forged = vec![CertificateDer::from(leaf), world.contexts.der.clone()];
                 let forged = Chain::from_der(forged, &limits()).unwrap();
                 let roots = world.root.roots();
-                let verdict = verify_chain(&forged, &roots, Usage::Context, crate::testing::NOW);
+                let verdict = verify_chain(&forged, &roots, Usage::Context, crate::tests::NOW);
                 assert!(verdict.is_err());
             }
         });
@@ -183,7 +183,7 @@ proptest! {
                 let forged = vec![CertificateDer::from(chain.leaf().to_vec()), CertificateDer::from(issuing)];
                 let forged = Chain::from_der(forged, &limits()).unwrap();
                 let roots = world.root.roots();
-                let verdict = verify_chain(&forged, &roots, Usage::Context, crate::testing::NOW);
+                let verdict = verify_chain(&forged, &roots, Usage::Context, crate::tests::NOW);
                 assert!(verdict.is_err());
             }
         });
@@ -201,6 +201,6 @@ fn an_issuing_certificate_can_be_trusted_as_a_root_of_its_own() {
     let leaf = issuing.issue(&leaf_params(Usage::Context, both("payment")));
     let chain = Chain::from_der(vec![leaf.der], &limits()).unwrap();
     // The constraints of a root count as those of any issuer.
-    let verdict = verify_chain(&chain, &issuing.roots(), Usage::Context, crate::testing::NOW);
+    let verdict = verify_chain(&chain, &issuing.roots(), Usage::Context, crate::tests::NOW);
     assert_eq!(verdict.map(|_| ()), Err(crate::ChainFault::NotPermittedByNameConstraints));
 }

@@ -2,8 +2,9 @@
 //! the number that the next edition must have.
 
 use super::{CrlEntry, CrlFault, Crls, MAX_CRL_BYTES};
+use crate::extensions::Role;
 use crate::key_id::IssuerCertificate;
-use crate::read::{CrlName, Facts, Role, read_crl};
+use crate::read::{CrlName, Facts, read_crl};
 use crate::{KeyId, Roots, Thumbprint, pem};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::SectionKind;

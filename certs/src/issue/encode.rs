@@ -4,9 +4,10 @@ use super::{
     Family, IssueFault, IssuingProfile, LeafNames, LeafProfile, LineScope, MAX_CA_LIFETIME,
     MAX_LEAF_LIFETIME, RootProfile,
 };
+use crate::extensions::Role;
 use crate::key::signature_der;
 use crate::names::{SubtreeRelation, line_of_dns, relation_to_subtree};
-use crate::read::{Facts, Purpose, Role};
+use crate::read::{Facts, Purpose};
 use crate::{
     CONTEXTS_TREE, Chain, ChainLimits, KeyFault, NameFault, PublicKey, SignatureAlgorithm, SigningKey, Usage,
     dns_of_line, uri_of_line,

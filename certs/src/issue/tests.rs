@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{DAY, NOW, line};
+use crate::tests::{DAY, NOW, line};
 use crate::{
     Chain, ChainFault, ChainLimits, CrlProfile, CrlStore, Crls, KeyPair, Roots, Thumbprint, verify_chain,
 };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::fuzz_cases;
+use crate::tests::fuzz_cases;
 use proptest::prelude::*;
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;

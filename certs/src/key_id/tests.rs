@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Forged, NOW, World, both, issuing_params, leaf_params};
+use crate::tests::{Forged, NOW, World, both, issuing_params, leaf_params};
 use crate::{CONTEXTS_TREE, Usage, verify_chain};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{DAY, Forged, NOW, World, dns, leaf_params, root_params, uri};
+use crate::tests::{DAY, Forged, NOW, World, dns, leaf_params, root_params, uri};
 use rcgen::SanType;
 
 const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
@@ -109,7 +109,7 @@ fn marked(mut params: rcgen::CertificateParams) -> rcgen::CertificateParams {
 fn a_certificate_says_what_its_issuers_let_it_say() {
     let world = World::new();
     let params = || marked(leaf_params(Usage::Agent, vec![uri(RETAILER)]));
-    let trusting = world.root.issue(&marked(crate::testing::issuing_params(crate::Family::Tls, &[])));
+    let trusting = world.root.issue(&marked(crate::tests::issuing_params(crate::Family::Tls, &[])));
     let shown = vec![trusting.issue(&params()).der, trusting.der.clone()];
     let peer = peers(&world).identify(&shown, NOW).unwrap();
     assert_eq!(peer.marks(), ["eku:1.2.3.4", "policy:1.2.3.5"]);
@@ -138,7 +138,7 @@ fn usages_of_rfc_5280_and_ours_and_any_policy_are_no_marks() {
         params.custom_extensions.push(rcgen::CustomExtension::from_oid_content(&[2, 5, 29, 32], policies));
         params
     };
-    let trusting = world.root.issue(&showing(crate::testing::issuing_params(crate::Family::Tls, &[])));
+    let trusting = world.root.issue(&showing(crate::tests::issuing_params(crate::Family::Tls, &[])));
     let leaf = trusting.issue(&showing(leaf_params(Usage::Agent, vec![uri(RETAILER)])));
     let facts = crate::read::Facts::read(&leaf.der, &crate::ChainLimits::default()).unwrap();
     let issuer = crate::read::Facts::read(&trusting.der, &crate::ChainLimits::default()).unwrap();

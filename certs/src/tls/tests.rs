@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{DAY, NOW};
+use crate::tests::{DAY, NOW};
 use crate::{
     ChainLimits, Family, Issuer, IssuingProfile, LeafProfile, LineScope, PeerFault, RootProfile, TrustDomain,
 };

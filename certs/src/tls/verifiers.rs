@@ -1,8 +1,9 @@
 //! `verify_chain` as rustls asks for it.
 
 use super::{ExpectedServer, ServerTrust};
+use crate::chain_fault::fault_of;
 use crate::peer::bounded;
-use crate::verify::{fault_of, verify_chain};
+use crate::verify::verify_chain;
 use crate::{ChainFault, PeerFault, PeerRoots, Usage};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};

@@ -1,7 +1,6 @@
 //! The keys of an issuer, from a JWK set (RFC 7517) in a file.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::encoding::from_base64url;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use semgate_contexts::json::{self, Json, Object};
 use std::fmt;
@@ -135,7 +134,7 @@ impl Key {
             return Ok(None);
         }
         let part = |name: &str| {
-            let bytes = text(jwk, name).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+            let bytes = text(jwk, name).and_then(from_base64url);
             bytes.ok_or(KeySetFault::Key)
         };
         let key = match (text(jwk, "kty"), text(jwk, "crv")) {

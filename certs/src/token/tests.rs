@@ -1,4 +1,5 @@
 use super::*;
+use crate::encoding::to_base64url;
 use crate::{KeyPair, Thumbprint};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
@@ -12,14 +13,14 @@ struct House {
 }
 
 fn encoded(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(text)
+    to_base64url(text)
 }
 
 impl House {
     fn new() -> Self {
         let key = KeyPair::generate(&SystemRandom::new()).unwrap();
         let (x, y) = key.public().raw()[1..].split_at(32);
-        let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
+        let (x, y) = (to_base64url(x), to_base64url(y));
         let set = format!(r#"{{"keys":[{{"kty":"EC","crv":"P-256","kid":"k1","x":"{x}","y":"{y}"}}]}}"#);
         let issuer = TokenIssuer {
             name: "hr".to_owned(),
@@ -36,7 +37,7 @@ impl House {
     fn signed(&self, header: &str, claims: &str) -> String {
         let signed = format!("{}.{}", encoded(header), encoded(claims));
         let signature = self.key.sign(&SystemRandom::new(), signed.as_bytes()).unwrap();
-        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+        format!("{signed}.{}", to_base64url(signature))
     }
 
     fn claims(&self, claims: &str) -> Result<VerifiedToken, TokenFault> {
@@ -174,7 +175,7 @@ fn attack_an_altered_or_foreign_signature() {
 fn ed25519_is_verified_under_both_of_its_names() {
     let pkcs8 = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
     let key = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap();
-    let x = URL_SAFE_NO_PAD.encode(key.public_key());
+    let x = to_base64url(key.public_key());
     let set = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"e","x":"{x}"}}]}}"#);
     let mut issuer = House::new().issuers.issuers.remove(0);
     issuer.keys = KeySet::read(set.as_bytes()).unwrap();
@@ -183,14 +184,14 @@ fn ed25519_is_verified_under_both_of_its_names() {
     for name in ["EdDSA", "Ed25519"] {
         let signed = format!("{}.{}", encoded(&format!(r#"{{"alg":"{name}","kid":"e"}}"#)), encoded(&good()));
         let signature = key.sign(signed.as_bytes());
-        let token = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature));
+        let token = format!("{signed}.{}", to_base64url(signature));
         assert!(issuers.check(&token, &Bearer { id: ALICE, thumbprint: None }, NOW).is_ok());
     }
 }
 
 #[test]
 fn a_key_set_with_secrets_or_doubles_is_refused() {
-    let x = URL_SAFE_NO_PAD.encode([1; 32]);
+    let x = to_base64url([1; 32]);
     let ed = |more: &str| format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}"{more}}}"#);
     let set =
         |keys: &[String]| KeySet::read(format!(r#"{{"keys":[{}]}}"#, keys.join(",")).as_bytes()).map(drop);

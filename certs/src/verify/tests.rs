@@ -13,7 +13,7 @@ mod revocation;
 mod times;
 mod vectors;
 
-use crate::testing::{Forged, NOW, World, both, instant, leaf_params, root_params};
+use crate::tests::{Forged, NOW, World, both, instant, leaf_params, root_params};
 use crate::{
     Chain, ChainFault, ChainLimits, CrlStore, Crls, PeerFault, PeerRoots, PemFault, Roots, Thumbprint,
     TrustDomain, Usage, verify_chain,

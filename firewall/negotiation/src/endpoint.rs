@@ -4,7 +4,6 @@
 //! that sent SELECT. The resulting lock holds everywhere in the fleet.
 
 use crate::HandshakeFault;
-use crate::encoding::to_base64url;
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::handshake_memory::HandshakeMemory;
 use crate::initiator::nonce;
@@ -18,6 +17,7 @@ use crate::seal::{PeerKey, state};
 use crate::sessions::Sessions;
 use crate::signed::{Identity, Signed, Trust};
 use crate::wire::{Carried, Kind, signed};
+use semgate_certs::encoding::to_base64url;
 use semgate_certs::{SecureRandom, SpiffeId};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use serde_json::{Value, json};
@@ -255,7 +255,7 @@ impl Endpoint {
         carried: &Carried,
         request: &HandshakeRequest<'_>,
     ) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         let parties = (self.me.id(), request.peer);
         write_message(kind, carried, Performative::Agree, parties, request.context, &id)
     }

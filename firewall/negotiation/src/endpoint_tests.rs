@@ -1,7 +1,7 @@
 use super::*;
 use crate::initiator::HelloSent;
 use crate::limits::{MAX_WAITING_OF_ONE, WINDOW_SECONDS};
-use crate::testing::*;
+use crate::tests::*;
 use crate::{FleetSecret, LockFault, LockKeys, LockQuestion, Session, write_message};
 use proptest::prelude::*;
 use semgate_certs::Issuer;

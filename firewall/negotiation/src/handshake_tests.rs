@@ -2,7 +2,7 @@
 
 use crate::initiator::{HelloSent, SelectReceived};
 use crate::responder::{PendingLock, ReceivedHello, ReceivedLock};
-use crate::testing::*;
+use crate::tests::*;
 use crate::*;
 use semgate_certs::LeafProfile;
 use semgate_statement::jws::Compact;
@@ -107,9 +107,9 @@ fn f0_37_a_stripped_hello_is_refused_by_the_responder_since_its_signature_breaks
     let Carried::Signed(signed) = hello else { panic!("signed") };
     let [header, payload, signature] = signed.jws.split('.').collect::<Vec<_>>()[..] else { panic!("jws") };
     let mut value: serde_json::Value =
-        serde_json::from_slice(&crate::encoding::from_base64url(payload).unwrap()).unwrap();
+        serde_json::from_slice(&semgate_certs::encoding::from_base64url(payload).unwrap()).unwrap();
     value["contexts"].as_array_mut().unwrap().pop();
-    let stripped = crate::encoding::to_base64url(&semgate_contexts::canonical::jcs(&value).unwrap());
+    let stripped = semgate_certs::encoding::to_base64url(semgate_contexts::canonical::jcs(&value).unwrap());
     let stripped = Signed { jws: format!("{header}.{stripped}.{signature}"), x5c: signed.x5c.clone() };
     let refused = fault(pair.hear(&Carried::Signed(stripped)));
     assert!(matches!(refused, HandshakeFault::Signature(_)), "{refused:?}");

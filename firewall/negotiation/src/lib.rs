@@ -109,7 +109,7 @@ pub mod wire;
 #[cfg(test)]
 mod handshake_tests;
 #[cfg(test)]
-mod testing;
+mod tests;
 #[cfg(test)]
 mod vector_tests;
 

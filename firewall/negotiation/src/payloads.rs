@@ -1,11 +1,11 @@
 //! Payloads of HELLO, SELECT and LOCK: signed, each strict JSON in its one canonical form (RFC 8785).
 
 use crate::HandshakeFault;
-use crate::encoding::{from_base64url, to_base64url};
 use crate::limits::{MAX_HINT_BYTES, MAX_JWS_BYTES, MAX_MINIMUMS, MAX_OFFERS};
 use crate::member::{Members, read};
 use crate::terms::{Features, Minimum, Offer};
 use semgate_certs::SpiffeId;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_contexts::json::Json;
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version, canonical};
 use serde_json::{Map, Value, json};
@@ -121,14 +121,14 @@ impl Payload for Hello {
 
     fn to_value(&self) -> Value {
         let mut value = json!({
-            "nonce": to_base64url(&self.nonce),
+            "nonce": to_base64url(self.nonce),
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
             "contexts": self.contexts.iter().map(offer_value).collect::<Value>(),
             "minimums": minimums_value(&self.minimums),
         });
-        insert(&mut value, "key", self.key.map(|key| to_base64url(&key)));
+        insert(&mut value, "key", self.key.map(to_base64url));
         value
     }
 
@@ -171,7 +171,7 @@ impl Payload for Select {
 
     fn to_value(&self) -> Value {
         let mut value = json!({
-            "nonce": to_base64url(&self.nonce),
+            "nonce": to_base64url(self.nonce),
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
@@ -251,7 +251,7 @@ impl Payload for KeyStatement {
             "from": self.from.as_str(),
             "issued_at": self.issued_at,
             "expires_at": self.expires_at,
-            "key": to_base64url(&self.key),
+            "key": to_base64url(self.key),
         })
     }
 
@@ -282,7 +282,7 @@ impl Payload for GatewayKey {
             "from": self.from.as_str(),
             "to": self.to.as_str(),
             "issued_at": self.issued_at,
-            "key": to_base64url(&self.key),
+            "key": to_base64url(self.key),
         });
         insert(&mut value, "hello", self.hello.map(|hello| hello.to_string()));
         value

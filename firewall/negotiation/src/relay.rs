@@ -12,7 +12,6 @@ pub use appointed::Appointed;
 
 use crate::HandshakeFault;
 use crate::agreed::Agreement;
-use crate::encoding::to_base64url;
 use crate::endpoint::{HandshakeReply, HandshakeRequest};
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::handshake_memory::HandshakeMemory;
@@ -28,6 +27,7 @@ use crate::signed::Identity;
 use crate::terms::Offer;
 use crate::wire::{Carried, Kind};
 use appointed::Appointment;
+use semgate_certs::encoding::to_base64url;
 use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl Relay {
         let reply = self.me.sign(&reply, request.random)?;
         let sealed = agent.seal(Kind::Hello, &received.signed, Some(&reply), request.random)?;
         let parties = (request.peer, &self.agent);
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         let performative = Performative::Request;
         let body = write_message(
             Kind::Hello,
@@ -288,7 +288,7 @@ impl Relay {
         carried: &Carried,
         request: &HandshakeRequest<'_>,
     ) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(request.random)?);
+        let id = to_base64url(nonce(request.random)?);
         write_message(kind, carried, Performative::Agree, (&self.agent, request.peer), request.context, &id)
     }
 }

@@ -1,5 +1,8 @@
 //! The memory against replays: each message is taken once within the window.
 
+#[cfg(test)]
+mod tests;
+
 use crate::HandshakeFault;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_REMEMBERED, MAX_REMEMBERED_OF_ONE, WINDOW_SECONDS};
 use semgate_contexts::Digest;
@@ -63,40 +66,5 @@ impl TakenSignatures {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn thing(n: u64) -> Digest {
-        Digest::of(&n.to_be_bytes())
-    }
-
-    #[test]
-    fn what_was_taken_is_replayed_for_as_long_as_it_is_fresh() {
-        let memory = ReplayMemory::new();
-        memory.take(thing(1), "a", 1_000).unwrap();
-        assert_eq!(memory.take(thing(1), "a", 1_000), Err(HandshakeFault::Replayed));
-        assert_eq!(memory.take(thing(1), "b", 1_000 + KEPT), Err(HandshakeFault::Replayed));
-        memory.take(thing(2), "a", 1_000 + KEPT + 1).unwrap();
-        assert_eq!(memory.taken.lock().unwrap().order.len(), 1);
-    }
-
-    #[test]
-    fn one_signer_cannot_fill_the_memory_and_a_full_one_takes_nothing() {
-        let memory = ReplayMemory::new();
-        for n in 0..MAX_REMEMBERED_OF_ONE as u64 {
-            memory.take(thing(n), "a", 1_000).unwrap();
-        }
-        assert_eq!(memory.take(thing(9_999), "a", 1_000), Err(HandshakeFault::Busy));
-        memory.take(thing(9_999), "b", 1_000).unwrap();
-        for n in 0..(MAX_REMEMBERED - MAX_REMEMBERED_OF_ONE - 1) as u64 {
-            memory.take(thing(10_000 + n), &format!("c{}", n / 500), 1_000).unwrap();
-        }
-        assert_eq!(memory.take(thing(99), "fresh", 1_000), Err(HandshakeFault::Replayed));
-        assert_eq!(memory.take(Digest::of(b"x"), "fresh", 1_000), Err(HandshakeFault::Busy));
-        memory.take(Digest::of(b"x"), "fresh", 1_000 + KEPT + 1).unwrap();
     }
 }

@@ -4,7 +4,6 @@
 //! ring offers no static ECDH, so this is the one module that uses RustCrypto's crates.
 
 use crate::HandshakeFault;
-use crate::encoding::{from_base64url, to_base64url};
 use crate::limits::{
     CLOCK_SKEW_SECONDS, EPOCH_SECONDS, MAX_BOX_CHARS, MAX_MESSAGE_BYTES, MAX_SEALING_KEY_SECONDS,
 };
@@ -20,6 +19,7 @@ use hpke::rand_core::{TryCryptoRng, TryRng};
 use hpke::{
     Deserializable, Kem, OpModeR, OpModeS, Serializable, single_shot_open, single_shot_seal_with_rng,
 };
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
 use semgate_contexts::Digest;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl Sealed {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        to_base64url(&[self.encapped.as_slice(), &self.ciphertext].concat())
+        to_base64url([self.encapped.as_slice(), &self.ciphertext].concat())
     }
 }
 

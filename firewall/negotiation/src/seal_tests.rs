@@ -1,7 +1,7 @@
 use super::*;
 use crate::initiator::HelloSent;
 use crate::responder::ReceivedHello;
-use crate::testing::*;
+use crate::tests::*;
 use crate::{Carried, FleetSecret, HandshakeFault, HandshakeParties, LockKeys, ReplayMemory};
 
 /// RFC 9180, appendix A.3.1: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, base mode, first message.

@@ -40,7 +40,7 @@ fn nothing_in_common_is_no_choice() {
 
 mod contexts {
     use super::*;
-    use crate::testing::{floor_of_authority, fuzz_cases, offer, with_features};
+    use crate::tests::{floor_of_authority, fuzz_cases, offer, with_features};
     use proptest::prelude::*;
 
     fn pick(ours: &[&str], theirs: &[&str]) -> Result<Offer, HandshakeFault> {

@@ -2,13 +2,13 @@
 //!
 //! An ECDSA signature differs each time, so the file is verified, not made again. `SEMGATE_WRITE_VECTORS=1` writes a new one.
 
-use crate::encoding::{from_base64url, to_base64url};
 use crate::initiator::HelloSent;
 use crate::limits::WINDOW_SECONDS;
 use crate::payloads::{Hello, Lock, Payload, Select};
 use crate::responder::{PendingLock, ReceivedHello, ReceivedLock};
-use crate::testing::*;
+use crate::tests::*;
 use crate::*;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{
     Chain, ChainLimits, KeyPair, LeafProfile, PeerRoots, Roots, SecureRandom, TrustDomain, Usage,
 };
@@ -111,10 +111,10 @@ fn make() -> Value {
         "lock": {"payload": payload(&lock), "message": message(Kind::Lock, &lock, A, B, Performative::Request)},
         "granted": message(Kind::Lock, &Carried::Granted(granted.clone()), B, A, Performative::Agree),
         "transcript": session.transcript.to_string(),
-        "session": to_base64url(&agreement.session()),
-        "fleet_secret": to_base64url(&SECRET), "route": ROUTE, "authority": AUTHORITY,
+        "session": to_base64url(agreement.session()),
+        "fleet_secret": to_base64url(SECRET), "route": ROUTE, "authority": AUTHORITY,
         "sealed": {
-            "seed": to_base64url(&SEED), "key": key.id().to_string(),
+            "seed": to_base64url(SEED), "key": key.id().to_string(),
             "statement": {"jws": stated.jws, "x5c": stated.x5c},
             "hello": message(Kind::Hello, &sealed, A, B, Performative::Request),
         },
@@ -226,7 +226,7 @@ impl Made {
         let mut value = payload(&self.hello);
         value["contexts"].as_array_mut().unwrap().pop();
         let parts: Vec<&str> = signed.jws.split('.').collect();
-        let middle = to_base64url(&canonical::jcs(&value).unwrap());
+        let middle = to_base64url(canonical::jcs(&value).unwrap());
         Carried::Signed(Signed {
             jws: format!("{}.{middle}.{}", parts[0], parts[2]),
             x5c: signed.x5c.clone(),
@@ -322,7 +322,7 @@ fn the_handshake_of_the_vectors_verifies_and_gives_its_lock() {
         ReceivedLock::lock(&read.of("lock"), &between, &read.trust(), &ReplayMemory::new(), NOW + 2);
     let agreement = read.waiting().lock(&received.unwrap(), NOW + 2).unwrap();
     assert_eq!(read.file["transcript"], agreement.transcript().to_string());
-    assert_eq!(read.file["session"], to_base64url(&agreement.session()));
+    assert_eq!(read.file["session"], to_base64url(agreement.session()));
     let keys = LockKeys::new(vec![FleetSecret::new(&SECRET).unwrap()]);
     let granted = keys.grant(&agreement, ROUTE, AUTHORITY, NOW + 2).unwrap();
     assert_eq!(Read::carried(&read.file["granted"]), Carried::Granted(granted));

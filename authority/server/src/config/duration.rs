@@ -1,67 +1,63 @@
 //! A duration in the file: an integer of seconds, or `"250ms"`, `"90s"`, `"10m"`, `"1h"`, `"30d"`.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A [`Duration`] in a configuration file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ConfigDuration(pub Duration);
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serializer};
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-impl ConfigDuration {
-    /// Reads `<digits><unit>`.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no duration; write seconds or a number with `ms`, `s`, `m`, `h` or `d`");
-        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
-        number.checked_mul(*scale).map(|ms| Self(Duration::from_millis(ms))).ok_or_else(wrong)
-    }
+/// The text of a duration in its largest whole unit.
+pub(super) fn text(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    let whole = UNITS.iter().rev().find(|(_, scale)| ms > 0 && ms.is_multiple_of(u128::from(*scale)));
+    whole.map_or_else(|| "0s".to_owned(), |(unit, scale)| format!("{}{unit}", ms / u128::from(*scale)))
 }
 
-impl fmt::Display for ConfigDuration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.0.as_millis();
-        for (unit, scale) in UNITS.iter().rev() {
-            if ms > 0 && ms.is_multiple_of(u128::from(*scale)) {
-                return write!(f, "{}{unit}", ms / u128::from(*scale));
-            }
+/// Reads `<digits><unit>`.
+fn parse(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    Some(Duration::from_millis(number.parse::<u64>().ok()?.checked_mul(*scale)?))
+}
+
+pub(super) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&text(*duration))
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected seconds, or a duration such as `10m`")]
+    enum Form {
+        Seconds(i64),
+        Text(String),
+    }
+    match Form::deserialize(from)? {
+        Form::Seconds(seconds) => {
+            let seconds =
+                u64::try_from(seconds).map_err(|_| D::Error::custom("a duration is not negative"))?;
+            Ok(Duration::from_secs(seconds))
         }
-        write!(f, "0s")
+        Form::Text(text) => parse(&text).ok_or_else(|| {
+            D::Error::custom(format!(
+                "`{text}` is no duration; write seconds or a number with `ms`, `s`, `m`, `h` or `d`"
+            ))
+        }),
     }
 }
 
-impl Serialize for ConfigDuration {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
+/// The same for a duration that need not be set.
+pub(super) mod optional {
+    use super::{Deserializer, Duration, Serializer};
 
-impl<'de> Deserialize<'de> for ConfigDuration {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = ConfigDuration;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("seconds, or a duration such as `10m`")
-            }
-            fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<ConfigDuration, E> {
-                let seconds = u64::try_from(seconds).map_err(|_| E::custom("a duration is not negative"))?;
-                Ok(ConfigDuration(Duration::from_secs(seconds)))
-            }
-            fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<ConfigDuration, E> {
-                Ok(ConfigDuration(Duration::from_secs(seconds)))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ConfigDuration, E> {
-                ConfigDuration::parse(text).map_err(E::custom)
-            }
+    pub fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        match duration {
+            Some(duration) => super::serialize(duration, to),
+            None => to.serialize_none(),
         }
-        from.deserialize_any(Reader)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        super::deserialize(from).map(Some)
     }
 }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A set of URN lines. Lines match as written, label by label; `acme.*` covers everything below `acme`, not `acme` itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum LinePattern {
     /// `*`: every line.
     Every,
@@ -53,18 +56,37 @@ impl fmt::Display for LinePattern {
     }
 }
 
+impl TryFrom<String> for LinePattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<LinePattern> for String {
+    fn from(pattern: LinePattern) -> Self {
+        pattern.to_string()
+    }
+}
+
 /// A publisher, known by the SPIFFE id of its client certificate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Publisher {
     /// The SPIFFE id, compared byte for byte.
     pub id: String,
     /// Lines whose contexts this publisher may publish.
+    #[serde(default)]
     pub publish: Vec<LinePattern>,
     /// Lines whose contexts this publisher may revoke, suspend, resume and retire.
+    #[serde(default)]
     pub revoke: Vec<LinePattern>,
     /// Lines whose floor this publisher may raise.
+    #[serde(default)]
     pub floor: Vec<LinePattern>,
     /// Lines on which this publisher may sign permissions for versions that break or are not proven.
+    #[serde(default, rename = "override")]
     pub overrides: Vec<LinePattern>,
 }
 

@@ -21,7 +21,7 @@ id = "spiffe://semgate.test/operator"
 publish = ["*"]
 revoke = ["acme.*", "payment"]
 [limits]
-batch = 12
+queue = 12
 heartbeat = "250ms"
 "#;
 
@@ -33,13 +33,16 @@ fn parse(text: &str) -> Result<Config, String> {
 fn paths_are_relative_to_the_file_and_defaults_are_filled_in() {
     let config = parse(WHOLE).unwrap();
     assert_eq!(config.state, Path::new("/etc/semgate/authority"));
-    assert_eq!(config.keys.log, Path::new("/keys/log.key"));
+    assert_eq!(config.keys.log.key, Path::new("/keys/log.key"));
     assert_eq!(config.origin, "semgate.test/log");
     assert_eq!(config.public_url, "https://semgate.test");
     assert_eq!(config.status_lifetime, Duration::from_secs(600));
-    assert_eq!((config.limits.batch, config.limits.heartbeat), (12, Duration::from_millis(250)));
-    assert_eq!(config.limits.queue, Limits::default().queue);
-    assert_eq!(config.tls.trust_domains.iter().map(|d| d.as_str()).collect::<Vec<_>>(), ["semgate.test"]);
+    assert_eq!((config.limits.queue, config.limits.heartbeat), (12, Duration::from_millis(250)));
+    assert_eq!(config.limits.followers, Limits::default().followers);
+    assert_eq!(
+        config.tls.trust_domains.iter().flatten().map(|d| d.as_str()).collect::<Vec<_>>(),
+        ["semgate.test"]
+    );
     let [publisher] = &config.publishers[..] else { panic!() };
     assert!(publisher.floor.is_empty());
 }
@@ -50,7 +53,7 @@ fn what_is_printed_loads_as_the_same_configuration() {
     let printed = config.effective();
     let again = Config::parse(&printed, Path::new("")).unwrap();
     assert_eq!(format!("{config:?}"), format!("{again:?}"));
-    assert!(printed.contains("batch = 12") && printed.contains("heartbeat = \"250ms\""), "{printed}");
+    assert!(printed.contains("queue = 12") && printed.contains("heartbeat = \"250ms\""), "{printed}");
 }
 
 #[test]
@@ -70,8 +73,9 @@ fn every_wrong_file_says_what_is_wrong() {
         ("\"10m\"", "-5", "not negative"),
         ("\"10m\"", "\"ten minutes\"", "is no duration"),
         ("\"127.0.0.1:0\"", "\"localhost\"", "invalid socket address"),
-        ("batch = 12", "batch = 0", "`limits.batch` is 0; it is at least 1"),
-        ("\"250ms\"", "\"1ms\"", "`limits.heartbeat` is 1ms"),
+        ("queue = 12", "queue = 0", "`limits.queue` is 0; it is at least 1 and at most 1048576"),
+        ("queue = 12", "batch = 12", "`limits.batch` is fixed now: remove it"),
+        ("\"250ms\"", "\"1ms\"", "`limits.heartbeat` is 1ms; it is at least 100ms and at most 10m"),
         ("\"acme.*\"", "\"acme*\"", "`acme*` is no line pattern"),
         ("\"acme.*\"", "\".*\"", "`.*` is no line pattern"),
         ("spiffe://semgate.test/operator", "operator", "publisher `operator`"),
@@ -89,6 +93,7 @@ fn every_wrong_file_says_what_is_wrong() {
             "client_roots = \"roots.pem\"\ntrust_domains = [\"A b\"]",
             "`tls.trust_domains`",
         ),
+        ("roots = \"roots.pem\"\nstatus", "roots = \"roots.pem\"\norigin = \"\"\nstatus", "an empty text"),
         ("[limits]", "[[publisher]]\nid = \"spiffe://semgate.test/operator\"\n[limits]", "named twice"),
         ("[limits]", "[limits", "line "),
     ] {

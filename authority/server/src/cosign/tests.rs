@@ -97,7 +97,7 @@ async fn beside(liar: &Liar) -> (Place, Config) {
     running.stop().await;
     let mut config = place.config();
     config.witnesses = vec![liar.config.clone()];
-    config.witness_quorum = 1;
+    config.witness_quorum = Some(1);
     (place, config)
 }
 

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::publish::Document;
+use crate::document::Document;
 
 /// Revalidate each time; the ETag makes it cheap.
 pub(super) const REVALIDATE: &str = "no-cache";

@@ -8,8 +8,6 @@ use axum::body::Body;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
-use semgate_contexts::{Line, Version};
-use semgate_policies::PublisherAct;
 
 use super::App;
 use super::problem::{Code, Problem};
@@ -19,6 +17,7 @@ use crate::account::RecordedFor;
 use crate::audit::{End, Entry, Outcome};
 use crate::clock::now;
 use crate::proposals::Target;
+use crate::rules::{AllowedAct, DeniedAct};
 use crate::submit::Consent;
 
 /// An attempt under way. Dropped early, because the caller left, it is recorded as abandoned. A request that the sequencer already has is
@@ -157,24 +156,19 @@ fn record(app: &App, entry: &Entry, end: End) {
     }
 }
 
-/// Applies the policies to a caller who holds the right, and notes the result in the record.
-pub(super) fn apply_rules(
-    app: &App,
+/// Notes the decision of the policies about a caller who holds the right.
+pub(super) fn note_rules(
     entry: &mut Entry,
-    who: &str,
-    act: PublisherAct,
-    (line, version): (&Line, Version),
+    ruled: Result<AllowedAct, DeniedAct>,
 ) -> Result<Consent, Problem> {
-    match app.rules.rule(who, act, line, version) {
-        Ok(ruled) => {
-            entry.policies.extend(ruled.policies);
-            entry.policy_digest = ruled.digest;
-            Ok(if ruled.four_eyes { Consent::SecondMissing } else { Consent::Enough })
+    let (policies, digest, consent) = match ruled {
+        Ok(AllowedAct { four_eyes: true, policies, digest }) => {
+            (policies, digest, Ok(Consent::SecondMissing))
         }
-        Err(unruled) => {
-            entry.policies.extend(unruled.policies);
-            entry.policy_digest = unruled.digest;
-            Err(unruled.problem)
-        }
-    }
+        Ok(AllowedAct { policies, digest, .. }) => (policies, digest, Ok(Consent::Enough)),
+        Err(DeniedAct { problem, policies, digest }) => (policies, digest, Err(problem)),
+    };
+    entry.policies.extend(policies);
+    entry.policy_digest = digest;
+    consent
 }

@@ -1,17 +1,19 @@
 //! A bounded memory cache of answers from files that never change once they are there. A document is served from here only while its file
 //! is the one that was read; checking that asks the file system, not the disk.
 
-use std::collections::{HashMap, VecDeque};
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use quick_cache::Weighter;
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::listing::Span;
 use semgate_statement::tiles::TilePath;
 
-use crate::publish::Document;
+use crate::document::Document;
 
 /// The key of a cached answer. None of these ever names something else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,114 +49,48 @@ impl Stamp {
     }
 }
 
-#[derive(Debug, Default)]
-struct Entries {
-    answers: HashMap<Key, (Document, Option<Stamp>)>,
-    order: VecDeque<Key>,
-    bytes: usize,
+/// The bytes that an answer takes.
+#[derive(Debug, Clone)]
+struct Bytes;
+
+impl Weighter<Key, (Document, Option<Stamp>)> for Bytes {
+    fn weight(&self, _: &Key, (document, _): &(Document, Option<Stamp>)) -> u64 {
+        (document.bytes.len() + OVERHEAD) as u64
+    }
 }
 
-/// A bounded number of bytes of answers; the oldest make place.
+/// A bounded number of bytes of answers.
 #[derive(Debug)]
 pub(crate) struct Cache {
     max: usize,
-    entries: Mutex<Entries>,
+    answers: quick_cache::sync::Cache<Key, (Document, Option<Stamp>), Bytes>,
 }
 
-/// Bytes that an answer costs beside its body: keys, ETag, places in two tables.
+/// Bytes that an answer costs beside its body: keys, ETag, table entries.
 const OVERHEAD: usize = 512;
+/// Bytes of an answer on average, as an estimate of their number.
+const AVERAGE: usize = 8 * 1024;
 
 impl Cache {
     /// An empty one.
     pub fn new(max: usize) -> Self {
-        Self { max, entries: Mutex::default() }
+        Self { max, answers: quick_cache::sync::Cache::with_weighter(max / AVERAGE, max as u64, Bytes) }
     }
 
     /// The answer, if it is cached and its file is unchanged.
     pub fn get(&self, key: &Key) -> Option<Document> {
-        let (document, stamp) = self.lock().answers.get(key).cloned()?;
-        match stamp {
-            Some(stamp) if !stamp.holds() => {
-                self.forget(key);
-                None
-            }
-            _ => Some(document),
+        let (document, stamp) = self.answers.get(key)?;
+        if stamp.is_none_or(|stamp| stamp.holds()) {
+            return Some(document);
         }
+        self.answers.remove(key);
+        None
     }
 
     /// Keeps an answer. One larger than an eighth of the bound is not kept, so that a few cannot push out all others.
     pub fn keep(&self, key: Key, document: &Document, stamp: Option<Stamp>) {
-        let size = document.bytes.len() + OVERHEAD;
-        if size > self.max / 8 {
-            return;
+        if document.bytes.len() + OVERHEAD <= self.max / 8 {
+            self.answers.insert(key, (document.clone(), stamp));
         }
-        let mut entries = self.lock();
-        match entries.answers.insert(key.clone(), (document.clone(), stamp)) {
-            Some((before, _)) => entries.bytes -= before.bytes.len() + OVERHEAD,
-            None => entries.order.push_back(key),
-        }
-        entries.bytes += size;
-        while entries.bytes > self.max {
-            let Some(oldest) = entries.order.pop_front() else { break };
-            if let Some((before, _)) = entries.answers.remove(&oldest) {
-                entries.bytes -= before.bytes.len() + OVERHEAD;
-            }
-        }
-    }
-
-    fn forget(&self, key: &Key) {
-        let mut entries = self.lock();
-        if let Some((before, _)) = entries.answers.remove(key) {
-            entries.bytes -= before.bytes.len() + OVERHEAD;
-            entries.order.retain(|known| known != key);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tile(n: u64) -> Key {
-        Key::Tile(TilePath::Entries { n, width: 256 })
-    }
-
-    #[test]
-    fn the_oldest_make_place_and_what_is_too_large_is_not_kept() {
-        let cache = Cache::new(16 * (1000 + OVERHEAD));
-        let document = |n: u8| Document::new(vec![n; 1000]);
-        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
-        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
-        let here: Vec<u64> = (0..20).filter(|n| cache.get(&tile(*n)).is_some()).collect();
-        assert_eq!(here.len(), 16);
-        assert!(here.iter().all(|n| cache.get(&tile(*n)).unwrap().bytes[0] == *n as u8));
-        cache.keep(tile(99), &Document::new(vec![0; 4000]), None);
-        assert!(cache.get(&tile(99)).is_none());
-        let entries = cache.lock();
-        assert_eq!(entries.answers.len(), entries.order.len());
-    }
-
-    #[test]
-    fn a_document_whose_file_was_touched_or_removed_is_read_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("document");
-        let key = Key::Digest(Digest::of(b"document"));
-        let cache = Cache::new(1 << 20);
-        let keep = || {
-            fs::write(&path, b"document").unwrap();
-            cache.keep(key.clone(), &Document::new(b"document".to_vec()), Stamp::of(&path));
-            assert!(cache.get(&key).is_some());
-        };
-        keep();
-        fs::write(&path, b"Document").unwrap();
-        assert!(cache.get(&key).is_none());
-        keep();
-        fs::remove_file(&path).unwrap();
-        assert!(cache.get(&key).is_none());
-        assert_eq!(cache.lock().bytes, 0);
     }
 }

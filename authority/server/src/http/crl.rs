@@ -14,7 +14,7 @@ use super::answer::{REVALIDATE, document};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::storage::run_blocking;
-use crate::publish::Document;
+use crate::document::Document;
 
 /// RFC 5280 §4.2.1.13 and RFC 2585 §4.2.
 const PKIX_CRL: &str = "application/pkix-crl";

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
-use super::attempt::{Attempt, apply_rules};
+use super::attempt::{Attempt, note_rules};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
@@ -44,8 +44,9 @@ fn right(act: PublisherAct) -> Right {
 pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target: Target) -> Answer {
     attempt.about(&target);
     let mut consent = Consent::Enough;
-    for about in target.versions() {
-        if apply_rules(app, &mut attempt.entry, by, target.act(), about)? == Consent::SecondMissing {
+    for (line, version) in target.versions() {
+        let ruled = app.rules.rule(by, target.act(), line, version);
+        if note_rules(&mut attempt.entry, ruled)? == Consent::SecondMissing {
             consent = Consent::SecondMissing;
         }
     }
@@ -221,9 +222,9 @@ fn clear_proposal(entry: &mut Entry) {
 /// Checks that a person holds right and permission now.
 fn check_right(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
     let act = target.act();
-    target.versions().into_iter().try_for_each(|about| {
-        holds(app, who, right(act), about.0)?;
-        apply_rules(app, entry, who, act, about).map(drop)
+    target.versions().into_iter().try_for_each(|(line, version)| {
+        holds(app, who, right(act), line)?;
+        note_rules(entry, app.rules.rule(who, act, line, version)).map(drop)
     })
 }
 

@@ -21,9 +21,9 @@ use super::sequencer_client::charge_submission;
 use super::storage::run_blocking;
 use super::{App, body};
 use crate::clock::now;
+use crate::document::Document;
 use crate::ledger::{Override, Overrides};
 use crate::proposals::Target;
-use crate::publish::Document;
 
 /// `POST /v1/overrides`: any publisher may submit it. The signer must hold the right on the line, and must be the one who submits it if a
 /// second person is needed.

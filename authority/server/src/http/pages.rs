@@ -14,7 +14,8 @@ use super::cache::Key;
 use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::storage::{PublicTiles, run_blocking};
-use crate::publish::{Document, Published};
+use crate::document::Document;
+use crate::publish::Published;
 
 /// `GET /v1/contexts/published/{span}`: the publications in the entries of the span. Each page has one name; an equivalent path, such as
 /// one with percent signs, is refused.

@@ -20,8 +20,9 @@ use super::serve::Caller;
 use super::storage::{broken, full_tile, read_document, read_full_tile, run_blocking};
 use super::{App, staple, stream};
 use crate::account::ScarceResource;
+use crate::document::Document;
 use crate::keys::Role;
-use crate::publish::{Document, newest_token, signed_token};
+use crate::publish::{newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
 use crate::submit::index_of;
 

@@ -22,6 +22,7 @@ use super::write_timeout::WriteTimeout;
 use crate::Limits;
 use crate::account::{Accounts, Charge, Handshake, Owner};
 use crate::clock::now;
+use crate::config::{HANDSHAKE_TIMEOUT, HEADER_BYTES};
 use crate::metrics::Metrics;
 
 /// The peer at the other end, put into every request of a connection.
@@ -105,7 +106,7 @@ async fn secure(
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
     let socket = WriteTimeout::new(socket, limits.write_timeout);
-    let reason = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
+    let reason = match timeout(HANDSHAKE_TIMEOUT, shown.acceptor.accept(socket)).await {
         Ok(Ok(stream)) => return Some(stream),
         Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
         Err(_) => "timeout",
@@ -152,8 +153,8 @@ async fn respond(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
-        .max_header_size(limits.header_bytes)
-        .max_buf_size(limits.header_bytes.max(8192))
+        .max_header_size(HEADER_BYTES)
+        .max_buf_size(HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     // How a connection ends does not matter; each request had its answer.
     let _ = watcher.watch(connection).await;

@@ -1,7 +1,7 @@
 //! The proof of publication, stapled to a signed context: made for each request from the public tiles.
 
 use http::{HeaderMap, header};
-use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle, inclusion_proof};
 use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_entry};
 
 use super::App;
@@ -48,8 +48,9 @@ pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>,
     let note = std::str::from_utf8(&public.checkpoint.bytes).map_err(|e| internal(&e))?;
     let log = LogVerifier::parse(&app.log_key).map_err(|e| internal(&e))?;
     let checkpoint = Checkpoint::verify(note.as_bytes(), &log, log.name()).map_err(|e| internal(&e))?;
-    let proof =
-        prove_entry(entry, Some(&chain), index, (note, &checkpoint), &tiles).map_err(|e| internal(&e))?;
+    let hashes =
+        inclusion_proof(index, checkpoint.size, checkpoint.root, &tiles).map_err(|e| internal(&e))?;
+    let proof = prove_entry(entry, Some(&chain), index, hashes, note).map_err(|e| internal(&e))?;
     Stapled { signed, proof: Some(proof) }.to_bytes().map_err(|e| internal(&e))
 }
 

@@ -112,13 +112,13 @@ impl Files {
 }
 
 fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(ServerIdentity, Roots), RunFault> {
-    let (chain, key) = keys::pair(&config.tls.server)?;
+    let (chain, key) = keys::pair(&config.tls.server())?;
     let roots = keys::client_roots(config)?;
     let peers = Arc::new(keys::peers(config, roots.clone(), crls.map(ClientCrls::store)));
     let clients = semgate_certs::tls::ClientAuth::Optional(Arc::clone(&peers));
     let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
     let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
-        .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
+        .map_err(|e| RunFault::keys(&config.tls.certificate, e))?;
     let acceptor = TlsAcceptor::from(Arc::new(made));
     Ok((ServerIdentity { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
 }
@@ -133,7 +133,7 @@ fn mark(path: &Path) -> Mark {
 }
 
 fn marks(config: &Config) -> Vec<(PathBuf, Mark)> {
-    let files = [&config.tls.server.certificate, &config.tls.server.key, &config.tls.client_roots];
+    let files = [&config.tls.certificate, &config.tls.key, &config.tls.client_roots];
     files.into_iter().map(|path| (path.clone(), mark(path))).collect()
 }
 

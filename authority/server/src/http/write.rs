@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
-use super::attempt::{Attempt, apply_rules};
+use super::attempt::{Attempt, note_rules};
 use super::author::{Author, Right};
 use super::body;
 use super::lifecycle_handlers::{carry_out, withdrawal};
@@ -31,6 +31,7 @@ use super::storage::{broken, run_blocking};
 use crate::account::Charge;
 use crate::audit::Entry;
 use crate::clock::now;
+use crate::config::{REASON_BYTES, REQUEST_BYTES};
 use crate::proposals::Target;
 use crate::submit::{Consent, Done, Request, index_of};
 
@@ -170,7 +171,8 @@ fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry
     (entry.on, entry.digest) = (Some(urn.as_str().to_owned()), Some(document.digest().to_string()));
     author.may(urn.line())?;
     // publishing never needs four eyes: see `Rules` and the configuration
-    apply_rules(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
+    let ruled = app.rules.rule(author.id(), PublisherAct::Publish, urn.line(), urn.version());
+    note_rules(entry, ruled).map(drop)
 }
 
 /// The state of a URN at the authority: published or free.
@@ -234,7 +236,7 @@ async fn changed(
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     attempt.entry.on = Some(urn.as_str().to_owned());
     author.may(urn.line())?;
-    let reason = checked(app, reason)?;
+    let reason = checked(reason)?;
     carry_out(app, attempt, author.id(), Target::Change { act, urn, reason, ends: None }).await
 }
 
@@ -288,7 +290,7 @@ async fn raised(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) ->
     attempt.entry.on = Some(line.as_str().to_owned());
     author.may(&line)?;
     let min = Version::parse(&min).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
-    let reason = checked(app, reason)?;
+    let reason = checked(reason)?;
     carry_out(app, attempt, author.id(), Target::Floor { line, min, reason }).await
 }
 
@@ -319,7 +321,7 @@ async fn withdrawn(
     let recognition = &known.recognition;
     attempt.entry.on = Some(recognised);
     recognition.names().iter().try_for_each(|line| author.may(line))?;
-    let target = withdrawal(recognition, known.index, checked(app, reason)?);
+    let target = withdrawal(recognition, known.index, checked(reason)?);
     carry_out(app, attempt, author.id(), target).await
 }
 
@@ -328,17 +330,15 @@ async fn small<const N: usize>(
     request: HttpRequest<Body>,
     names: [&'static str; N],
 ) -> Result<[String; N], Problem> {
-    let limits = &app.config.limits;
-    let bytes = body::read(request.into_body(), limits.request_bytes, limits.body_timeout).await?;
+    let bytes = body::read(request.into_body(), REQUEST_BYTES, app.config.limits.body_timeout).await?;
     body::texts(&bytes, names)
 }
 
-fn checked(app: &App, reason: String) -> Result<String, Problem> {
-    if reason.len() > app.config.limits.reason_bytes {
-        let max = app.config.limits.reason_bytes;
+fn checked(reason: String) -> Result<String, Problem> {
+    if reason.len() > REASON_BYTES {
         return Err(Problem::new(
             Code::ParameterInvalid,
-            format_args!("`reason` is longer than {max} bytes"),
+            format_args!("`reason` is longer than {REASON_BYTES} bytes"),
         ));
     }
     check_new_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;

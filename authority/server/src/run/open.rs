@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::OpenReport;
 use crate::clock::{Clock, ClockFault, now};
+use crate::config::{CLOCK_GAP, EVIDENCE_FILES, KEPT_SHARDS, LEFTOVER_FILES};
 use crate::cosign::Cosigners;
 use crate::disk::Reserve;
 use crate::index::{Index, Position};
@@ -23,7 +24,7 @@ use crate::store::{
     Recovery,
 };
 use crate::submit::{
-    Compiled, FollowerCapacity, Quota, Sequencer, VerifiedLeaves, blocks, fold_anchors, reopen,
+    Compiled, FollowerCapacity, Quota, Sequencer, VerifiedLeaves, blocks, fold, fold_anchors,
 };
 use crate::{Config, RunFault, disk};
 
@@ -54,16 +55,18 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     let key = keys::log_key(config)?;
     let pinned = open_pinned_checkpoint(config, layout)?;
     let last = pinned.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
-    let witness = LastSeen::read(layout, roots, key.verifier(), config.limits.batch)?.with_pinned(last);
-    let leftovers = Leftovers::new(layout, config.limits.leftover_files);
+    let witness = LastSeen::read(layout, roots, key.verifier())?.with_pinned(last);
+    let leftovers = Leftovers::new(layout, LEFTOVER_FILES);
     let documents = Documents::new(layout, roots.clone());
-    let fold = (documents.clone(), &config.prefix);
-    let (mut log, ledger, recovery) = reopen(&layout.log, key, fold, &witness, &leftovers)?;
+    let mut ledger = Ledger::new(documents.clone());
+    let mut folded = fold(&layout.log, &config.prefix, &mut ledger);
+    let (mut log, recovery) = Log::open(&layout.log, key, &witness, &leftovers, &mut folded)?;
+    drop(folded);
     report(config, &log, &recovery);
     let anchors = fold_anchors(&configured, &ledger, &config.prefix, &layout.log)?;
     if !log.resign(anchors.log())? {
         return Err(RunFault::keys(
-            &config.keys.log,
+            &config.keys.log.key,
             "no log key that signs is in the trust list in effect, so nobody would follow: let one that is listed sign beside it (`also`) until a list with the new one (`semgate trust draft --add-log`) was submitted",
         ));
     }
@@ -196,10 +199,10 @@ pub(super) fn sequencer(
         origin: config.origin.clone(),
         public_url: config.public_url.clone(),
         lifetime: config.status_lifetime.as_secs(),
-        kept_shards: config.limits.kept_shards,
+        kept_shards: KEPT_SHARDS,
     };
     let issued = last_issued(config, layout, &keys, &opened.log)?;
-    look_at_clock(config, clock.now(), issued.max(opened.ledger.replay().last_logged_at()));
+    look_at_clock(clock.now(), issued.max(opened.ledger.replay().last_logged_at()));
     let issued = issued.min(clock.now().saturating_add(config.status_lifetime.as_secs()));
     let mut heads = Heads::new(names, issued);
     let mut cosigners = Cosigners::open(config, Arc::clone(&metrics))?;
@@ -207,16 +210,8 @@ pub(super) fn sequencer(
         Some(cosigners) => cosigners.cosigned(&opened.log, true)?,
         None => opened.log.checkpoint().to_owned(),
     };
-    let first = heads
-        .make(
-            LogState { checkpoint: &note, ..opened.log.state() },
-            &opened.ledger,
-            &opened.trust,
-            &keys.feed()?.identity,
-            &keys.random,
-            clock.now(),
-        )
-        .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
+    let log = LogState { checkpoint: &note, ..opened.log.state() };
+    let first = heads.make(log, &opened.ledger, &opened.trust, &keys, clock.now())?;
     // A head must be on disk before anything is appended: without one, a crash could not be told from a rollback.
     reserve.lend(|| disk::write(&layout.head, &first.head.bytes))?;
     let evidence = evidence(config, layout, &opened.quota)?;
@@ -235,7 +230,7 @@ pub(super) fn sequencer(
         configured: opened.configured,
         anchors: opened.anchors,
         documents: opened.documents,
-        leftovers: Leftovers::new(layout, config.limits.leftover_files),
+        leftovers: Leftovers::new(layout, LEFTOVER_FILES),
         evidence,
         index: Arc::new(RwLock::new(index)),
         index_dir: layout.index.clone(),
@@ -263,8 +258,7 @@ pub(super) fn sequencer(
 
 /// The kept evidence, charged to the publishers of its lines.
 fn evidence(config: &Config, layout: &Layout, quota: &Quota) -> Result<Evidence, RunFault> {
-    let (most, shares) = (config.limits.evidence_files, config.limits.account_share);
-    Evidence::open(layout, most, shares, |urn, bytes| {
+    Evidence::open(layout, EVIDENCE_FILES, config.limits.account_share, |urn, bytes| {
         if let Ok(urn) = ContextUrn::parse(urn, &config.prefix) {
             quota.charge(urn.line(), blocks(bytes));
         }
@@ -288,9 +282,9 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
 }
 
 /// Warns if the clock is far ahead of the last signature. At the start, a wrong clock looks like a long pause, and a logged time stays.
-fn look_at_clock(config: &Config, now: u64, last: u64) {
+fn look_at_clock(now: u64, last: u64) {
     let gap = now.saturating_sub(last);
-    if last > 0 && gap > config.limits.clock_gap.as_secs() {
+    if last > 0 && gap > CLOCK_GAP.as_secs() {
         tracing::warn!(
             "nothing was signed for {gap} seconds by the clock: if the authority was not off so long, stop it and look at the clock"
         );

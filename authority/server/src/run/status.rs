@@ -121,7 +121,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         .map(|kept| kept.checkpoint(key.verifier()))
         .transpose()?
         .flatten();
-    let witness = LastSeen::read(layout, &roots, key.verifier(), config.limits.batch)?.with_pinned(pinned);
+    let witness = LastSeen::read(layout, &roots, key.verifier())?.with_pinned(pinned);
     let path = layout.log.join("checkpoint");
     if disk::read(&path)?.is_none() {
         // a missing log is not the same as a new one

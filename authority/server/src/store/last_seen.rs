@@ -13,24 +13,20 @@ use crate::{RunFault, disk};
 /// Advice for the operator about a checkpoint that is too old.
 pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint and its tiles back (see Restore in docs/how-to/run-an-authority.md)";
 
-/// The newest known checkpoint, and how far one append may go past it.
+/// The newest known checkpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct LastSeen {
     /// None if no head could be read: entries without a checkpoint may then have been acknowledged.
     pub seen: Option<Checkpoint>,
-    /// Entries in one append, at most.
-    pub append: u64,
     /// The checkpoint that is kept apart, and where.
     pub pinned: Option<(PathBuf, Checkpoint)>,
 }
 
 impl LastSeen {
     /// The checkpoint in the last head. It counts if the log key signed it, even if the certificate of the head has expired since.
-    pub fn read(layout: &Layout, roots: &Roots, key: &LogVerifier, batch: usize) -> Result<Self, RunFault> {
+    pub fn read(layout: &Layout, roots: &Roots, key: &LogVerifier) -> Result<Self, RunFault> {
         let seen = disk::read(&layout.head)?.and_then(|bytes| checkpoint(&bytes, roots, key));
-        // The size of a batch may have been configured smaller since the crash.
-        let append = batch.max(crate::Limits::default().batch) as u64;
-        Ok(Self { seen, append, pinned: None })
+        Ok(Self { seen, pinned: None })
     }
 
     /// Adds the checkpoint kept apart.

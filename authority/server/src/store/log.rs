@@ -22,6 +22,7 @@ use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVeri
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
 use super::last_seen::{LastSeen, TO_DO};
+use crate::config::BATCH;
 use crate::disk::{Reserve, TempFile};
 use crate::{RunFault, disk};
 
@@ -385,7 +386,7 @@ impl Log {
         for stray in &past {
             let Some(until) = stray.entries else { continue };
             witness.explains(&stray.path)?;
-            if until - self.size() > witness.append {
+            if until - self.size() > BATCH as u64 {
                 let what = format!(
                     "there are entries up to {until}, more than one append past the {} of the checkpoint; {TO_DO}",
                     self.size()

@@ -34,7 +34,7 @@ fn empty() -> Vec<u8> {
 fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec<Vec<u8>>), RunFault> {
     let mut seen_entries = Vec::new();
     let leftovers = Leftovers::new(&Layout::new(dir), 600);
-    let witness = LastSeen { seen, append: 256, pinned: None };
+    let witness = LastSeen { seen, pinned: None };
     let (log, recovery) = Log::open(dir, key(), &witness, &leftovers, &mut |index, bytes| {
         assert_eq!(index, seen_entries.len() as u64);
         seen_entries.push(bytes.to_vec());

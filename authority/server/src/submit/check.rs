@@ -62,11 +62,11 @@ impl Sequencer {
             }
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason, ends } => {
-                self.judge_change((*act, *ends), urn, reason, consent)
+                self.judge_change(*act, *ends, urn, reason, consent)
             }
-            Request::Floor { line, min, reason } => self.judge_floor((line, *min), reason, consent),
+            Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason, consent),
             Request::Withdraw { recognised, index, lines, reason } => {
-                self.judge_withdraw((recognised, *index, lines), reason, consent)
+                self.judge_withdraw(recognised, *index, lines, reason, consent)
             }
             Request::Override { by, permission } => self.judge_override(by, permission, consent),
             Request::Root(signed) => self.judge_root(signed),
@@ -123,7 +123,8 @@ impl Sequencer {
 
     fn judge_change(
         &mut self,
-        (act, ends): (Act, Option<u64>),
+        act: Act,
+        ends: Option<u64>,
         urn: &ContextUrn,
         reason: &str,
         consent: Consent,
@@ -161,7 +162,8 @@ impl Sequencer {
 
     fn judge_floor(
         &mut self,
-        (line, min): (&Line, Version),
+        line: &Line,
+        min: Version,
         reason: &str,
         consent: Consent,
     ) -> Result<Judgement, Problem> {
@@ -184,7 +186,9 @@ impl Sequencer {
     /// The kill switch of a recognition; a repeated one is the same statement.
     fn judge_withdraw(
         &mut self,
-        (recognised, meant, lines): (&str, u64, &[Line]),
+        recognised: &str,
+        meant: u64,
+        lines: &[Line],
         reason: &str,
         consent: Consent,
     ) -> Result<Judgement, Problem> {

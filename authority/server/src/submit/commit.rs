@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use semgate_certs::{Chain, KeyFault, Usage};
+use semgate_certs::{Chain, Usage};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_statement::{Entry, ListedContext, SignFault, Statement, Trust};
+use semgate_statement::{Entry, ListedContext, Statement};
 
 use super::check::Judgement;
 use super::{Done, Job, RecordedJob, Request, Sequencer, VerifiedLeaves, index_of};
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
-use crate::keys::{Keys, Role};
-use crate::ledger::Ledger;
-use crate::publish::{Heads, Published};
+use crate::keys::Role;
+use crate::publish::Published;
 use crate::store::{AppendFault, CommitFiles, LogState};
 use crate::{RunFault, disk};
 
@@ -29,6 +28,9 @@ enum Committed {
     /// The disk has no room. Requests with reserved room should be tried once more.
     NoRoom { reserved: Vec<RecordedJob> },
 }
+
+/// The end of a batch without a new head.
+const NOTHING: Committed = Committed::Answered { published: false };
 
 /// A judged request, waiting for its head.
 struct PendingJob {
@@ -68,7 +70,6 @@ impl Sequencer {
     }
 
     fn try_commit(&mut self, batch: Vec<RecordedJob>) -> Result<Committed, RunFault> {
-        const NOTHING: Committed = Committed::Answered { published: false };
         let began = Instant::now();
         let batch = self.writable(batch);
         {
@@ -84,7 +85,7 @@ impl Sequencer {
             let verdict = self.judge(&job.request, job.consent).and_then(|judged| match judged {
                 Judgement::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judgement::New(entry) => {
-                    self.introduce(&job.request);
+                    self.ledger.introduce(signers(&job.request, self.keys.status().as_deref()).into_iter());
                     let index = before + entries.len() as u64;
                     changed.extend(self.take(index, &entry)?);
                     entries.push(entry.bytes().to_vec());
@@ -100,20 +101,7 @@ impl Sequencer {
         }
         let made = match self.append(&entries, &mut waiting) {
             Ok(made) => made,
-            Err(AppendFault::Before(fault)) => {
-                tracing::error!("nothing of a batch was committed: {fault}");
-                if matches!(fault, RunFault::Signer { .. }) {
-                    self.metrics.count("semgate_authority_unsigned_total", &[]);
-                    self.unsigned = Some(Instant::now());
-                } else {
-                    let documents = waiting.iter().map(PendingJob::document_bytes);
-                    let bytes: usize = entries.iter().map(Vec::len).chain(documents).sum();
-                    self.doubt = bytes + self.log.edge_bytes() + MIN_PROBE;
-                }
-                let reserved = refuse(waiting, &fault);
-                self.recover()?;
-                return Ok(if reserved.is_empty() { NOTHING } else { Committed::NoRoom { reserved } });
-            }
+            Err(AppendFault::Before(fault)) => return self.undo(&entries, waiting, &fault),
             Err(AppendFault::Commit(fault)) => {
                 refuse_unknown(waiting);
                 return Err(fault);
@@ -126,17 +114,11 @@ impl Sequencer {
             self.make_public(made);
         } else {
             // Witnesses cosign the durable checkpoint: the published head has their lines, the one on the disk until then has none.
-            match self.renew_if_signed() {
-                Ok(true) => {}
-                Ok(false) => {
-                    // the key of the head failed: the entry is logged, its head comes later
-                    refuse_unknown(waiting);
-                    return Ok(NOTHING);
-                }
-                Err(fault) => {
-                    refuse_unknown(waiting);
-                    return Err(fault);
-                }
+            let renewed = self.renew_if_signed();
+            if !matches!(renewed, Ok(true)) {
+                // if the key of the head failed, the entry is logged, and its head comes later
+                refuse_unknown(waiting);
+                return renewed.map(|_| NOTHING);
             }
         }
         self.metrics.count("semgate_authority_batches_total", &[]);
@@ -144,6 +126,27 @@ impl Sequencer {
         self.metrics.took("semgate_authority_commit_seconds", began.elapsed().as_secs_f64());
         self.answer(waiting);
         Ok(Committed::Answered { published: true })
+    }
+
+    /// Goes back to the state before a batch that failed before its commit point.
+    fn undo(
+        &mut self,
+        entries: &[Vec<u8>],
+        waiting: Vec<PendingJob>,
+        fault: &RunFault,
+    ) -> Result<Committed, RunFault> {
+        tracing::error!("nothing of a batch was committed: {fault}");
+        if matches!(fault, RunFault::Signer { .. }) {
+            self.metrics.count("semgate_authority_unsigned_total", &[]);
+            self.unsigned = Some(Instant::now());
+        } else {
+            let documents = waiting.iter().map(PendingJob::document_bytes);
+            let bytes: usize = entries.iter().map(Vec::len).chain(documents).sum();
+            self.doubt = bytes + self.log.edge_bytes() + MIN_PROBE;
+        }
+        let reserved = refuse(waiting, fault);
+        self.recover()?;
+        Ok(if reserved.is_empty() { NOTHING } else { Committed::NoRoom { reserved } })
     }
 
     /// Folds an entry that is to be appended; returns the contexts whose record changes with it.
@@ -176,37 +179,6 @@ impl Sequencer {
             // status tokens are signed by the key of the head
             self.heads.new_feed();
             self.feed_changed = true;
-        }
-    }
-
-    /// Registers the keys behind the next statements with the fold.
-    fn introduce(&mut self, request: &Request) {
-        match request {
-            Request::Publish { chains, .. } => self.ledger.introduce(chains.iter()),
-            Request::Change { .. }
-            | Request::Floor { .. }
-            | Request::Withdraw { .. }
-            | Request::Override { .. } => {
-                let status = self.keys.status();
-                self.ledger.introduce(status.iter().map(|role| &role.identity.chain));
-            }
-            Request::Conflict { .. } | Request::Root(_) => {}
-        }
-    }
-
-    /// Makes the chains of a committed request public with its head.
-    fn take_chains(&mut self, request: &Request) {
-        let status = self.keys.status();
-        let status = status.as_ref().map(|role| &role.identity.chain);
-        match request {
-            Request::Publish { chains, .. } => {
-                chains.iter().for_each(|chain| self.trust.insert(chain.clone()))
-            }
-            Request::Change { .. }
-            | Request::Floor { .. }
-            | Request::Withdraw { .. }
-            | Request::Override { .. } => status.into_iter().for_each(|c| self.trust.insert(c.clone())),
-            Request::Conflict { .. } | Request::Root(_) => {}
         }
     }
 
@@ -249,17 +221,20 @@ impl Sequencer {
     /// apart. The head is signed first, so that it lies on the disk before anything changes there. Nobody sees it before the checkpoint is
     /// durable.
     fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [PendingJob]) -> Result<Published, AppendFault> {
+        let status = self.keys.status();
         for one in waiting.iter().filter(|one| one.is_fresh()) {
-            self.take_chains(&one.one.job.request);
+            let signers = signers(&one.one.job.request, status.as_deref());
+            signers.into_iter().for_each(|chain| self.trust.insert(chain.clone()));
         }
         self.adopt_anchors();
         let append = self.log.extend(entries).map_err(AppendFault::Before)?;
-        let made =
-            make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys, self.clock.now());
+        let now = self.clock.now();
+        let made = self.heads.make(append.state(), &self.ledger, &self.trust, &self.keys, now);
         let made = made.map_err(AppendFault::Before)?;
         let status = self.keys.status();
         let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.one.job.request);
-        let mut first = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
+        let signers: Vec<_> = fresh().flat_map(|request| signers(request, status.as_deref())).collect();
+        let mut first = self.documents.files(&[], &signers);
         first.extend(minted(fresh()));
         let published: Vec<(Digest, u64)> = fresh().filter_map(published).collect();
         let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.one.begun.take());
@@ -272,24 +247,6 @@ impl Sequencer {
         Ok(made)
     }
 
-    /// The chains behind the statements.
-    fn signers<'a>(requests: impl Iterator<Item = &'a Request>, status: Option<&'a Role>) -> Vec<&'a Chain> {
-        let mut signers = Vec::new();
-        for request in requests {
-            match request {
-                Request::Publish { chains, .. } => signers.extend(chains),
-                Request::Change { .. }
-                | Request::Floor { .. }
-                | Request::Withdraw { .. }
-                | Request::Override { .. } => {
-                    signers.extend(status.map(|role| &role.identity.chain));
-                }
-                Request::Conflict { .. } | Request::Root(_) => {}
-            }
-        }
-        signers
-    }
-
     /// Makes a new head of the log as it is, because the last one grows old or witnesses answered, and swaps it in.
     pub(crate) fn renew(&mut self) -> Result<(), RunFault> {
         let note = match &mut self.cosigners {
@@ -297,7 +254,7 @@ impl Sequencer {
             None => self.log.checkpoint().to_owned(),
         };
         let log = LogState { checkpoint: &note, ..self.log.state() };
-        let made = make(&mut self.heads, log, &self.ledger, &self.trust, &self.keys, self.clock.now())?;
+        let made = self.heads.make(log, &self.ledger, &self.trust, &self.keys, self.clock.now())?;
         if let Err(fault) = self.reserve.lend(|| disk::write(&self.head_file, &made.head.bytes)) {
             tracing::warn!("{fault}");
         }
@@ -383,18 +340,16 @@ fn minted<'a>(requests: impl Iterator<Item = &'a Request>) -> BTreeMap<PathBuf, 
     minted.flat_map(|minted| minted.files().iter().cloned()).collect()
 }
 
-fn make(
-    heads: &mut Heads,
-    log: LogState<'_>,
-    ledger: &Ledger,
-    trust: &Trust,
-    keys: &Keys,
-    now: u64,
-) -> Result<Published, RunFault> {
-    heads.make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now).map_err(|fault| match fault {
-        SignFault::Key(fault @ KeyFault::Device(_)) => RunFault::Signer { role: "feed", fault },
-        fault => RunFault::Stopped(format!("the head could not be made: {fault}")),
-    })
+/// The chains behind the statement of a request.
+fn signers<'a>(request: &'a Request, status: Option<&'a Role>) -> Vec<&'a Chain> {
+    match request {
+        Request::Publish { chains, .. } => chains.iter().collect(),
+        Request::Change { .. }
+        | Request::Floor { .. }
+        | Request::Withdraw { .. }
+        | Request::Override { .. } => status.map(|role| &role.identity.chain).into_iter().collect(),
+        Request::Conflict { .. } | Request::Root(_) => Vec::new(),
+    }
 }
 
 fn refuse_unknown(waiting: Vec<PendingJob>) {

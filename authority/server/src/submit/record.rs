@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::commit::refuse_batch;
 use super::{Job, Message};
 use crate::audit::Audit;
+use crate::config::BATCH;
 use crate::disk::TempFile;
 use crate::http::problem::Code;
 use crate::store::Documents;
@@ -36,13 +37,12 @@ pub(crate) struct Recorder {
     /// Lines whose disk did not answer in time. Their acts do not happen, even if the lines arrive later.
     hanging: Option<Forcing>,
     timeout: Duration,
-    batch: usize,
 }
 
 impl Recorder {
     /// For this audit log, and for documents below these paths.
     pub fn new(audit: Arc<Audit>, documents: Documents, limits: &Limits) -> Self {
-        Self { audit, documents, hanging: None, timeout: limits.audit_timeout, batch: limits.batch }
+        Self { audit, documents, hanging: None, timeout: limits.audit_timeout }
     }
 
     /// Runs until it is asked to stop or the sequencer ends. Jobs without an answer by then hear that the authority stops.
@@ -55,7 +55,7 @@ impl Recorder {
                 Ok(Message::Reindex) => other = Some(Message::Reindex),
                 Ok(Message::Stop) | Err(_) => other = Some(Message::Stop),
             }
-            while other.is_none() && batch.len() < self.batch {
+            while other.is_none() && batch.len() < BATCH {
                 match jobs.try_recv() {
                     Ok(Message::Job(job)) => batch.push(*job),
                     Ok(Message::Reindex) => other = Some(Message::Reindex),

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use semgate_contexts::Prefix;
-use semgate_statement::{Anchors, Checkpoint, Entry, LogKey, StatementFault};
+use semgate_statement::{Anchors, Checkpoint, Entry, StatementFault};
 
 use super::{Sequencer, VerifiedLeaves};
 use crate::RunFault;
 use crate::ledger::Ledger;
-use crate::store::{Documents, LastSeen, Leftovers, Log, Recovery};
+use crate::store::{LastSeen, Log};
 
 impl Sequencer {
     /// Goes back to the state on disk after a write that failed before the commit point. If the disk cannot even set the leftovers aside,
@@ -37,10 +37,12 @@ impl Sequencer {
             self.log.verifier().name(),
         );
         let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
-        let witness = LastSeen { seen: Some(seen), append: self.limits.batch as u64, pinned: None };
-        let key = self.log.key_again();
-        let fold = (self.documents.clone(), &self.prefix);
-        let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
+        let witness = LastSeen { seen: Some(seen), pinned: None };
+        let (key, dir) = (self.log.key_again(), self.log.dir());
+        let mut ledger = Ledger::new(self.documents.clone());
+        let mut folded = fold(dir, &self.prefix, &mut ledger);
+        let (log, _) = Log::open(dir, key, &witness, &self.leftovers, &mut folded)?;
+        drop(folded);
         self.log = log;
         self.ledger = ledger;
         Ok(())
@@ -57,21 +59,8 @@ pub(crate) fn fold_anchors(
     configured.with_entries(ledger.root(), u64::MAX, prefix).map_err(|fault| RunFault::damaged(dir, fault))
 }
 
-/// Opens the log and folds it.
-pub(crate) fn reopen(
-    dir: &Path,
-    key: LogKey,
-    (documents, prefix): (Documents, &Prefix),
-    witness: &LastSeen,
-    leftovers: &Leftovers,
-) -> Result<(Log, Ledger, Recovery), RunFault> {
-    let mut ledger = Ledger::new(documents);
-    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut fold(dir, prefix, &mut ledger))?;
-    Ok((log, ledger, recovery))
-}
-
 /// Adds the entries of the log in `dir` to a ledger.
-fn fold<'a>(
+pub(crate) fn fold<'a>(
     dir: &'a Path,
     prefix: &'a Prefix,
     ledger: &'a mut Ledger,

@@ -1,5 +1,8 @@
 //! `witness.toml`: read strictly, checked whole.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
@@ -7,16 +10,18 @@ use std::path::{Path, PathBuf};
 
 use ring::rand::SystemRandom;
 use semgate_statement::{CosignerKey, LogVerifier};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-use crate::config::{ConfigFault, KeyFiles};
+use crate::config::{self, ConfigFault, KeyFiles};
 use crate::init::InitFault;
 
 /// Logs of one witness, at most: each costs a file and a kilobyte.
 const MAX_LOGS: usize = 10_000;
 
 /// A whole configuration of a witness.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WitnessSettings {
     /// The file with its key, a note key of type 4.
     pub key: PathBuf,
@@ -29,26 +34,8 @@ pub struct WitnessSettings {
     /// Its TLS identity. Without one, `listen` is plain HTTP on loopback, behind a proxy of the operator.
     pub tls: Option<KeyFiles>,
     /// The known logs.
+    #[serde(default, rename = "log", deserialize_with = "logs")]
     pub logs: Vec<LogVerifier>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    key: PathBuf,
-    state: PathBuf,
-    listen: SocketAddr,
-    admin: SocketAddr,
-    tls: Option<Tls>,
-    #[serde(default)]
-    log: Vec<Log>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Tls {
-    certificate: PathBuf,
-    key: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -70,38 +57,34 @@ impl Log {
     }
 }
 
+fn logs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<LogVerifier>, D::Error> {
+    let logs = Vec::<Log>::deserialize(from)?;
+    logs.iter().map(Log::verifier).collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
 impl WitnessSettings {
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
     ///
     /// # Errors
     /// The file cannot be read, is not TOML, has an unknown key, or asks for something impossible.
     pub fn load(path: &Path) -> Result<Self, ConfigFault> {
-        let fault = |what: String| ConfigFault { file: path.to_path_buf(), what };
-        let text = std::fs::read_to_string(path).map_err(|e| fault(e.to_string()))?;
-        let base = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&text, base).map_err(fault)
+        config::load(path, Self::parse)
     }
 
     fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|e| e.message().replace('\n', "; "))?;
-        let logs = file.log.iter().map(Log::verifier).collect::<Result<Vec<_>, _>>()?;
+        let mut settings: Self = config::read(text)?;
+        let logs = &settings.logs;
         let names: std::collections::BTreeSet<&str> = logs.iter().map(LogVerifier::name).collect();
         if names.len() != logs.len() || logs.len() > MAX_LOGS {
             return Err(format!("two logs have one origin, or there are more than {MAX_LOGS}"));
         }
-        if file.tls.is_none() && !file.listen.ip().is_loopback() {
+        if settings.tls.is_none() && !settings.listen.ip().is_loopback() {
             return Err("`listen` is not on loopback, and there is no `[tls]`".to_owned());
         }
-        Ok(Self {
-            key: base.join(file.key),
-            state: base.join(file.state),
-            listen: file.listen,
-            admin: file.admin,
-            tls: file
-                .tls
-                .map(|tls| KeyFiles { certificate: base.join(tls.certificate), key: base.join(tls.key) }),
-            logs,
-        })
+        let tls = settings.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
+        let paths = [&mut settings.key, &mut settings.state].into_iter().chain(tls);
+        paths.for_each(|path| *path = base.join(&*path));
+        Ok(settings)
     }
 }
 
@@ -136,41 +119,4 @@ pub fn init_witness(dir: &Path, name: &str, logs: &[String]) -> Result<String, I
         done.map_err(|source| InitFault::Io { path, source })?;
     }
     Ok(key.verifier().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_made_loads_and_what_cannot_be_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let log = semgate_statement::LogKey::from_seed("semgate.test/log", &[5; 32]).unwrap();
-        let vkey = init_witness(dir.path(), "w.example", &[log.verifier().to_string()]).unwrap();
-        let settings = WitnessSettings::load(&dir.path().join("witness.toml")).unwrap();
-        assert_eq!(settings.logs, [log.verifier().clone()]);
-        let key = CosignerKey::from_text(&std::fs::read_to_string(settings.key).unwrap()).unwrap();
-        assert_eq!(key.verifier().to_string(), vkey);
-        assert!(matches!(init_witness(dir.path(), "w.example", &[]), Err(InitFault::Exists(_))));
-        let text = std::fs::read_to_string(dir.path().join("witness.toml")).unwrap();
-        for (from, to, what) in [
-            ("listen = \"127.0.0.1:8446\"", "listen = \"0.0.0.0:8446\"", "not on loopback"),
-            ("state =", "place =", "unknown field `place`"),
-            ("semgate.test/log+", "semgate.test/log+0", "log.key"),
-        ] {
-            let fault = WitnessSettings::parse(&text.replace(from, to), dir.path()).unwrap_err();
-            assert!(fault.contains(what), "{fault}");
-        }
-        let twice = format!("{text}\n[[log]]\nkey = \"{}\"\n", log.verifier());
-        assert!(WitnessSettings::parse(&twice, dir.path()).unwrap_err().contains("one origin"));
-        let of = |origin: &str| semgate_statement::LogKey::from_seed(origin, &[6; 32]).unwrap();
-        let also = |origin: &str| format!("{text}also = [\"{}\"]\n", of(origin).verifier());
-        let both = WitnessSettings::parse(&also("semgate.test/log"), dir.path()).unwrap();
-        assert_eq!(
-            both.logs[0].to_string(),
-            format!("{} {}", log.verifier(), of("semgate.test/log").verifier())
-        );
-        let fault = WitnessSettings::parse(&also("other.test/log"), dir.path()).unwrap_err();
-        assert!(fault.contains("another origin"), "{fault}");
-    }
 }

@@ -1,8 +1,8 @@
 //! Whoever holds the file, but not an allowed signer's key, can make nothing of it that counts.
 
 use super::*;
-use crate::encoding::{from_base64url, to_base64url};
 use crate::testing::{Keys, START};
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, SignatureFault};
 
 const SIGNER: &str = "spiffe://semgate.test/policy-signer";

@@ -4,9 +4,9 @@ use super::persistence::Part;
 use super::round::Overlay;
 use super::state::{Document, Pinned, Tiles};
 use super::{FollowFault, Follower, Round, judge};
-use crate::encoding::to_hex;
 use crate::status::{Status, StatusList};
 use crate::tiles::{TilePath, leaf_hashes};
+use semgate_certs::encoding::to_hex;
 use semgate_contexts::{Line, Version};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,7 +183,7 @@ impl Follower {
             floors: self.state.floors.clone(),
         };
         let floors = floors.to_bytes().map_err(FollowFault::Floors)?;
-        let floors_name = to_hex(&crate::encoding::sha256(&floors));
+        let floors_name = to_hex(crate::sha256::sha256(&floors));
         let shards = self.state.shards.iter().map(|(sha256, list)| (to_hex(sha256), list.to_vec()));
         let tiles = self.state.tiles.iter().map(|(path, bytes)| (tile_name(path), bytes.clone()));
         let entries =

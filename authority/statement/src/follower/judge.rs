@@ -13,7 +13,7 @@ use crate::status::{Shard, StatusList};
 use crate::tiles::TreeHash;
 use crate::trust::Trust;
 use semgate_certs::{Chain, Roots, SignerId, Usage, verify_chain};
-use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Version};
+use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Prefix, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -116,19 +116,21 @@ pub(super) fn floors_have_versions(
     Ok(())
 }
 
-/// Compares a listed context with the entry at its index; the leaf hash was already proved to be in the log.
-pub(super) fn entry(
-    listed: &ListedContext,
-    bytes: &[u8],
-    proved: TreeHash,
-    trust: &Trust,
-    anchors: &Anchors,
-    config: &FollowerConfig,
-) -> Result<KnownContext, FollowFault> {
+/// Reads an entry whose leaf hash was proved to be in the log.
+pub(super) fn logged(bytes: &[u8], proved: TreeHash, prefix: &Prefix) -> Result<Entry, FollowFault> {
     if TreeHash::of_leaf(bytes) != proved {
         return Err(FollowFault::NotInLog);
     }
-    let entry = Entry::read(bytes, &config.prefix).map_err(FollowFault::Statement)?;
+    Entry::read(bytes, prefix).map_err(FollowFault::Statement)
+}
+
+/// Compares a listed context with the logged entry at its index.
+pub(super) fn entry(
+    listed: &ListedContext,
+    entry: Entry,
+    trust: &Trust,
+    anchors: &Anchors,
+) -> Result<KnownContext, FollowFault> {
     let Statement::Publish { urn, digest, signer } = entry.unverified().clone() else {
         return Err(FollowFault::WrongIndex);
     };
@@ -194,7 +196,6 @@ pub(super) enum JudgedDocument {
 /// were published before it.
 pub(super) fn document(
     bytes: &[u8],
-    urn: &ContextUrn,
     known: &KnownContext,
     published: &PublishedContexts,
     roots: &Roots,
@@ -224,8 +225,9 @@ pub(super) fn document(
     if *signed.context().digest() != known.digest {
         return Err(FollowFault::Digest);
     }
-    if signed.context().urn() != urn {
-        return Err(FollowFault::Urn);
+    match known.entry.unverified() {
+        Statement::Publish { urn, .. } if signed.context().urn() == urn => {}
+        _ => return Err(FollowFault::Urn),
     }
     if signed.signer() != known.signer {
         return Err(FollowFault::Signer);

@@ -6,15 +6,14 @@
 
 mod reserve;
 
-use crate::encoding::{sha256, to_hex};
+use crate::durable::{replace, sync_dir};
+use crate::sha256::sha256;
+use semgate_certs::encoding::to_hex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-
-/// The suffix of a file until it is whole.
-pub(super) const TEMPORARY: &str = ".new";
 
 /// The directory of evidence.
 const EVIDENCE: &str = "evidence";
@@ -258,7 +257,7 @@ impl Store {
             all.extend_from_slice(name.as_bytes());
             all.extend_from_slice(&sha256(bytes));
         }
-        let hash = to_hex(&sha256(&all));
+        let hash = to_hex(sha256(&all));
         let target = dir.join(format!("{kind}-{}", hash.get(..16)?));
         let is_kept = |(name, bytes): &(&str, &[u8])| {
             read_file(&target.join(name), bytes.len()).is_ok_and(|kept| kept.as_deref() == Some(*bytes))
@@ -307,29 +306,11 @@ fn make_dir(path: &Path) -> io::Result<()> {
 
 /// Writes a file whole and durably, or leaves the one before it. A failure leaves no partial file.
 fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let temporary = dir.join(format!("{name}{TEMPORARY}"));
-    let written = write_whole(&temporary, bytes).and_then(|()| fs::rename(&temporary, dir.join(name)));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&temporary);
-        return Err(error);
-    }
-    sync_dir(dir)
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(path)?;
-    // A leftover of a crash keeps its old mode.
-    file.set_permissions(Permissions::from_mode(FILE))?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    replace(&dir.join(name), FILE, |file| file.write_all(bytes)).map(drop)
 }
 
 /// Creates the marker, durably. It is empty, so it cannot be incomplete.
 fn mark(dir: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(dir.join(WHOLE))?;
     sync_dir(dir)
-}
-
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

@@ -1,11 +1,11 @@
 //! Starts from disk: verifies everything again, as if fetched. Leaves out and reports failures.
 
 use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
-use super::persistence::{Part, TEMPORARY};
+use super::persistence::Part;
 use super::round::Overlay;
 use super::state::{Document, Pinned, PublishedContexts, Tiles};
 use super::{FollowFault, Follower, judge};
-use crate::encoding::{sha256, to_hex};
+use crate::durable::TEMPORARY;
 use crate::entry::Entry;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::{Members, limits};
@@ -13,9 +13,11 @@ use crate::head::{Head, MAX_AHEAD, MAX_HEAD_BYTES, TYPE, VerifiedHead};
 use crate::jws::General;
 use crate::listing::ListedContext;
 use crate::root::Anchors;
+use crate::sha256::sha256;
 use crate::statement::Statement;
 use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
+use semgate_certs::encoding::to_hex;
 use semgate_contexts::{Context, ContextUrn};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -126,12 +128,12 @@ impl Follower {
 
     fn recover_floors(&mut self) -> Option<()> {
         let named = self.state.head.as_ref()?.head.head().floors;
-        let bytes = self.memory.read_part(Part::Floors, &to_hex(&named), MAX_FLOORS_BYTES).ok()??;
+        let bytes = self.memory.read_part(Part::Floors, &to_hex(named), MAX_FLOORS_BYTES).ok()??;
         if sha256(&bytes) != named {
             return None;
         }
         self.state.floors = FloorsDocument::read(&bytes).ok()?.floors;
-        self.memory.verified(Part::Floors, to_hex(&named));
+        self.memory.verified(Part::Floors, to_hex(named));
         Some(())
     }
 
@@ -163,9 +165,9 @@ impl Follower {
             let entry = Entry::read(&bytes, &self.config.prefix).ok();
             let listed = entry.as_ref().and_then(|entry| listed_as(entry, index));
             let judged = listed.as_ref().and_then(|listed| {
-                let new =
-                    judge::entry(listed, &bytes, leaf, &self.state.trust, &self.state.anchors, &self.config)
-                        .ok()?;
+                let new = judge::logged(&bytes, leaf, &self.config.prefix)
+                    .and_then(|entry| judge::entry(listed, entry, &self.state.trust, &self.state.anchors))
+                    .ok()?;
                 judge::fits_known(&listed.urn, &new, &known, &PublishedContexts::new()).ok()?;
                 Some(new)
             });
@@ -248,7 +250,7 @@ impl Follower {
         let max = crate::context::MAX_SIGNED_BYTES;
         let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten().ok_or(())?;
         let judged =
-            judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
+            judge::document(&bytes, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
         if let judge::JudgedDocument::Good(context, signer, chain) = judged
             && self.has_room(urn, &context)

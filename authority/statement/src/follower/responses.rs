@@ -4,13 +4,13 @@ use super::reference::WaitingDocument;
 use super::state::{Document, Pinned};
 use super::{Answer, FetchTarget, FollowFault, Follower, Request, Round, judge};
 use crate::delta::MAX_DELTA_BYTES;
-use crate::encoding::sha256;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::FormatFault;
 use crate::head::MAX_HEAD_BYTES;
 use crate::listing::{
     LISTING_FILE, LISTING_PATH, ListedContext, MAX_LISTING_BYTES, MAX_PAGE_BYTES, listing_is_a_file,
 };
+use crate::sha256::sha256;
 use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
@@ -245,17 +245,12 @@ impl Follower {
         bytes: &[u8],
     ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
-        let (context, signer, chain) = match judge::document(
-            bytes,
-            urn,
-            known,
-            &self.state.known,
-            self.state.anchors.roots(),
-            &self.config,
-        )? {
-            judge::JudgedDocument::Needs(urn, digest) => return Ok(Some((urn, digest))),
-            judge::JudgedDocument::Good(context, signer, chain) => (context, signer, chain),
-        };
+        let (context, signer, chain) =
+            match judge::document(bytes, known, &self.state.known, self.state.anchors.roots(), &self.config)?
+            {
+                judge::JudgedDocument::Needs(urn, digest) => return Ok(Some((urn, digest))),
+                judge::JudgedDocument::Good(context, signer, chain) => (context, signer, chain),
+            };
         self.state.room_for(&context, self.config.limits.max_compiled_bytes)?;
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
         known.load(context, &signer);

@@ -298,12 +298,11 @@ impl Follower {
         if self.needs_trust(round, &bytes) {
             return Ok(Some(FetchTarget::Trust));
         }
-        let judged =
-            judge::entry(listed, &bytes, proved, &self.state.trust, self.anchors(round), &self.config)
-                .and_then(|known| {
-                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.published)
-                        .map(|()| known)
-                });
+        let judged = judge::logged(&bytes, proved, &self.config.prefix)
+            .and_then(|entry| judge::entry(listed, entry, &self.state.trust, self.anchors(round)))
+            .and_then(|known| {
+                judge::fits_known(&listed.urn, &known, &self.state.known, &round.published).map(|()| known)
+            });
         match judged {
             Ok(known) => {
                 let known_already =

@@ -6,9 +6,10 @@
 use super::scan::LogScan;
 use super::state::Pinned;
 use super::{FollowFault, Follower};
-use crate::encoding::{sha256, to_hex};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::listing::Span;
+use crate::sha256::sha256;
+use semgate_certs::encoding::to_hex;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
@@ -75,7 +76,7 @@ impl Follower {
             self.state.known.iter().filter(|(urn, _)| self.config.lines.holds(urn.line()).is_some());
         let places: BTreeSet<u64> = followed.map(|(_, known)| known.index).filter(|at| *at < upto).collect();
         let text: Vec<String> = places.iter().map(u64::to_string).collect();
-        to_hex(&sha256(text.join(" ").as_bytes()))
+        to_hex(sha256(text.join(" ").as_bytes()))
     }
 }
 

@@ -9,6 +9,7 @@ use super::{FollowFault, Follower, Round};
 use crate::listing::{ListedContext, Listing, Page, Span};
 use semgate_contexts::ContextUrn;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// The searched part of the log, and the pages to check again.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +42,7 @@ pub(super) struct Listings {
     /// Wanted lines not judged yet, by descending index, so that the next one is popped.
     pub(super) lines: Vec<ListedContext>,
     /// The span of the current lines; none for a line looked up for a reference.
-    at_hand: Option<(u64, u64)>,
+    at_hand: Option<Range<u64>>,
     /// The part searched in this round, which counts once its head is accepted.
     scan: Option<LogScan>,
     /// Pages with a failure in this round, by their first entry.
@@ -161,7 +162,7 @@ impl Follower {
     /// Takes the page of a span.
     pub(super) fn take_page(&self, round: &mut Round, span: Span, bytes: &[u8]) -> Result<(), FollowFault> {
         let page = Page::read(bytes, span, &self.config.prefix).map_err(FollowFault::Listing)?;
-        self.take_lines(round, page.contexts, (span.first(), span.end()));
+        self.take_lines(round, page.contexts, span.first()..span.end());
         Ok(())
     }
 
@@ -170,12 +171,12 @@ impl Follower {
         let mut listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
         listing.contexts.retain(|c| c.index < size);
-        self.take_lines(round, listing.contexts, (0, size));
+        self.take_lines(round, listing.contexts, 0..size);
         Ok(())
     }
 
     /// Keeps the lines that this follower wants, the first entry last; and separately those that may be referred to.
-    fn take_lines(&self, round: &mut Round, lines: Vec<ListedContext>, span: (u64, u64)) {
+    fn take_lines(&self, round: &mut Round, lines: Vec<ListedContext>, span: Range<u64>) {
         let listings = &mut round.listings;
         let followed = |c: &ListedContext| {
             self.config.lines.holds(c.urn.line()).is_some() || self.state.known.contains_key(&c.urn)
@@ -189,19 +190,19 @@ impl Follower {
         wanted.sort_by_key(|c| std::cmp::Reverse(c.index));
         wanted.dedup();
         let upto = listings.others_upto;
-        if span.0 <= upto && upto < span.1 {
+        if span.contains(&upto) {
             let room = self.config.limits.max_others.saturating_sub(listings.others.len());
             let mut new = others.into_iter().filter(|c| c.index >= upto);
             listings.others.extend(new.by_ref().take(room).map(|c| (c.urn.clone(), c)));
             listings.others_full |= new.next().is_some();
-            listings.others_upto = span.1;
+            listings.others_upto = span.end;
         }
         (listings.lines, listings.at_hand) = (wanted, Some(span));
     }
 
     /// Records that all current lines were judged.
     pub(super) fn scan_complete(&mut self, round: &mut Round, now: u64) {
-        let Some((first, end)) = round.listings.at_hand.take() else { return };
+        let Some(Range { start: first, end }) = round.listings.at_hand.take() else { return };
         let looked = round.listings.scan.get_or_insert_with(|| self.state.scan.clone());
         if first <= looked.upto {
             looked.upto = looked.upto.max(end);

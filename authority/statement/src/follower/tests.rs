@@ -17,13 +17,13 @@ mod disk;
 mod fuzz;
 mod later;
 mod memory_bounds;
-mod others;
 mod poison;
 mod references;
 mod root;
 mod saved_scan;
 mod scan;
 mod unlisted;
+mod witnesses;
 
 /// Contexts of the shipped library, which the log of [`followed`] begins with.
 fn shipped() -> usize {

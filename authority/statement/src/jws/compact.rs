@@ -1,9 +1,11 @@
 //! Compact serialisation (RFC 7515 §7.1): `protected.payload.signature`.
 
 use super::{Header, JwsFault, SignFault, SigningIdentity};
-use crate::encoding::{from_base64url, to_base64url};
 use ring::rand::SecureRandom;
-use semgate_certs::{Chain, PublicKey, Roots, SignatureFault, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::encoding::to_base64url;
+use semgate_certs::{
+    Chain, CompactJws, PublicKey, Roots, SignatureFault, Thumbprint, Usage, VerifiedLeaf, verify_chain,
+};
 
 /// A compact JWS, read but not verified: nothing in it is trusted yet.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ impl Compact {
         let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let signed = format!("{protected}.{}", to_base64url(payload));
         let signature = identity.key.sign(random, signed.as_bytes())?;
-        Ok(format!("{signed}.{}", to_base64url(&signature)))
+        Ok(format!("{signed}.{}", to_base64url(signature)))
     }
 
     /// Reads three parts of canonical base64url with the closed protected header and this `typ`; at most `max_bytes`.
@@ -33,14 +35,9 @@ impl Compact {
         if text.len() > max_bytes {
             return Err(JwsFault::TooLarge);
         }
-        let (signed, signature) = text.rsplit_once('.').ok_or(JwsFault::Serialisation)?;
-        let (protected, payload) = signed.split_once('.').ok_or(JwsFault::Serialisation)?;
-        Ok(Compact {
-            header: Header::read(protected, typ)?,
-            signed: signed.to_owned(),
-            signature: from_base64url(signature).ok_or(JwsFault::Serialisation)?,
-            payload: from_base64url(payload).ok_or(JwsFault::Serialisation)?,
-        })
+        let CompactJws { signed, header, payload, signature } =
+            CompactJws::parse(text).ok_or(JwsFault::Serialisation)?;
+        Ok(Compact { header: Header::read(&header, typ)?, signed: signed.to_owned(), signature, payload })
     }
 
     /// The signer's thumbprint, not verified, for looking up the chain.

@@ -1,9 +1,9 @@
 //! General JSON serialisation (RFC 7515 §7.2.1): `{payload, signatures: [{header: {x5c}, protected, signature}]}`.
 
 use super::{Header, JwsFault, SignFault, SigningIdentity};
-use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{Chain, ChainLimits, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
 /// A general JWS, read but not verified: nothing in it is trusted yet.
@@ -27,7 +27,7 @@ impl General {
         let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let payload = to_base64url(payload);
         let signature = identity.key.sign(random, format!("{protected}.{payload}").as_bytes())?;
-        Ok(written(&payload, &protected, &to_base64url(&signature), &identity.chain)?)
+        Ok(written(&payload, &protected, &to_base64url(signature), &identity.chain)?)
     }
 
     /// Rebuilds the result of [`General::sign`] from its parts. Verifies nothing.
@@ -63,7 +63,7 @@ impl General {
         let inner = Members::closed(one, &["header", "protected", "signature"], &[])
             .map_err(|_| JwsFault::Serialisation)?;
         let protected = inner.text("protected")?;
-        let header = Header::read(protected, typ)?;
+        let header = Header::decode(protected, typ)?;
         let unprotected =
             Members::closed(inner.get("header")?, &["x5c"], &[]).map_err(|_| JwsFault::Serialisation)?;
         let members = unprotected.list("x5c")?.iter().map(|m| m.as_str()).collect::<Option<Vec<_>>>();

@@ -3,9 +3,9 @@
 //! chain.
 
 use super::{Header, JwsFault, SignFault};
-use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
+use semgate_certs::encoding::{from_base64url, to_base64url};
 use semgate_certs::{PublicKey, RootKey, SigningKey, Thumbprint};
 use serde_json::json;
 
@@ -51,7 +51,7 @@ impl MultiJws {
         for one in list {
             let inner = Members::closed(one, &["protected", "signature"], &[]).map_err(shape)?;
             let protected = inner.text("protected")?.to_owned();
-            let header = Header::read(&protected, typ)?;
+            let header = Header::decode(&protected, typ)?;
             let signature = from_base64url(inner.text("signature")?).ok_or(JwsFault::Serialisation)?;
             signatures.push(Signature { protected, header, signature });
         }

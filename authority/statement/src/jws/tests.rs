@@ -25,11 +25,11 @@ fn fault(keys: &Keys, value: &Value) -> JwsFault {
 /// The same JWS with another protected header, still signed by the feed key.
 fn with_header(keys: &Keys, header: &Value) -> Value {
     let mut value = signed(keys);
-    let protected = to_base64url(&serde_json::to_vec(header).unwrap());
+    let protected = to_base64url(serde_json::to_vec(header).unwrap());
     let input = format!("{protected}.{}", value["payload"].as_str().unwrap());
     let signature = keys.feed.key.sign(&keys.random, input.as_bytes()).unwrap();
     value["signatures"][0]["protected"] = protected.into();
-    value["signatures"][0]["signature"] = to_base64url(&signature).into();
+    value["signatures"][0]["signature"] = to_base64url(signature).into();
     value
 }
 
@@ -163,9 +163,9 @@ fn a_changed_payload_header_or_signature_does_not_verify() {
     value["payload"] = to_base64url(b"{\"a\":2}").into();
     assert_eq!(fault(&keys, &value), mismatch);
     let mut value = signed(&keys);
-    value["signatures"][0]["signature"] = to_base64url(&[1u8; 64]).into();
+    value["signatures"][0]["signature"] = to_base64url([1u8; 64]).into();
     assert_eq!(fault(&keys, &value), mismatch);
-    value["signatures"][0]["signature"] = to_base64url(&[1u8; 63]).into();
+    value["signatures"][0]["signature"] = to_base64url([1u8; 63]).into();
     assert_eq!(fault(&keys, &value), JwsFault::Signature(SignatureFault::Length));
     value["signatures"][0]["signature"] = "".into();
     assert_eq!(fault(&keys, &value), JwsFault::Signature(SignatureFault::Length));
@@ -209,7 +209,7 @@ fn too_long_is_refused_before_it_is_read() {
     let keys = Keys::new(START - 10);
     let bytes = serde_json::to_vec(&signed(&keys)).unwrap();
     assert_eq!(General::read(&bytes, TYP, &keys.roots, bytes.len() - 1).unwrap_err(), JwsFault::TooLarge);
-    let header = to_base64url(&[b' '; 600]);
+    let header = to_base64url([b' '; 600]);
     assert_eq!(Compact::read(&format!("{header}.."), TYP, MAX).unwrap_err(), JwsFault::TooLarge);
 }
 

@@ -66,7 +66,7 @@ fn a_permission_says_who_signed_it_and_nobody_else_can_have() {
     // another payload under her signature
     let mut other = permission();
     other.digest = Digest::of(b"another draft");
-    let payload = |p: &Permission| crate::encoding::to_base64url(&p.to_bytes().unwrap());
+    let payload = |p: &Permission| semgate_certs::encoding::to_base64url(p.to_bytes().unwrap());
     let forged = signed.as_str().replace(&payload(&permission()), &payload(&other));
     let forged = SignedPermission::read(forged.as_bytes(), &Prefix::default()).unwrap();
     assert!(matches!(

@@ -8,7 +8,7 @@ use crate::entry::{Entry, VerifiedEntry};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::root::Anchors;
 use crate::statement::{Act, Statement};
-use crate::tiles::{TileSource, TreeHash, inclusion_proof};
+use crate::tiles::TreeHash;
 use crate::trust::Trust;
 use semgate_certs::{Chain, RootKey, Roots, SignerId, Thumbprint};
 use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
@@ -17,17 +17,16 @@ use serde_json::Value;
 /// The member of the unprotected header that holds the text of the proof.
 const MEMBER: &str = "tlog-proof";
 
-/// Makes the proof for an entry in the tree of `checkpoint`, whose verified form is `at`; without a chain for a statement of the root.
+/// Writes the proof that these hashes give for an entry in the tree of `checkpoint`. A statement of the root has no chain.
 ///
-/// Errors: [`TextProofFault::Proof`], which also names missing tiles.
+/// Errors: [`TextProofFault::Extra`].
 pub fn prove_entry(
     entry: &[u8],
     chain: Option<&Chain>,
     index: u64,
-    (checkpoint, at): (&str, &Checkpoint),
-    tiles: &dyn TileSource,
+    hashes: Vec<TreeHash>,
+    checkpoint: &str,
 ) -> Result<TlogProof, TextProofFault> {
-    let hashes = inclusion_proof(index, at.size, at.root, tiles).map_err(TextProofFault::Proof)?;
     let entry = std::str::from_utf8(entry).map_err(|_| TextProofFault::Extra)?;
     let extra = serde_json::json!({"entry": entry, "x5c": chain.map(Chain::to_x5c).unwrap_or_default()});
     let extra = write(&extra).map_err(|_| TextProofFault::Extra)?;

@@ -97,7 +97,8 @@ fn stapled(authority: &MemoryAuthority, short: &str) -> Stapled {
     let entry = &authority.entries[published.index as usize];
     let by = Entry::read(entry, &Prefix::default()).unwrap().signed().key().unwrap();
     let chain = authority.trust.chain(&by).unwrap();
-    let proof = prove_entry(entry, Some(chain), published.index, (note, &at), &authority.tiles).unwrap();
+    let hashes = inclusion_proof(published.index, at.size, at.root, &authority.tiles).unwrap();
+    let proof = prove_entry(entry, Some(chain), published.index, hashes, note).unwrap();
     Stapled { signed: authority.documents[&published.digest].clone(), proof: Some(proof) }
 }
 
@@ -152,8 +153,8 @@ fn a_proof_of_another_context_entry_log_or_index_is_refused_with_its_reason() {
     let at =
         Checkpoint::verify(note.as_bytes(), authority.keys.log.verifier(), crate::testing::ORIGIN).unwrap();
     let entry = &authority.entries[index as usize];
-    let proof = prove_entry(entry, Some(&authority.keys.status.chain), index, (&note, &at), &authority.tiles)
-        .unwrap();
+    let hashes = inclusion_proof(index, at.size, at.root, &authority.tiles).unwrap();
+    let proof = prove_entry(entry, Some(&authority.keys.status.chain), index, hashes, &note).unwrap();
     let other = Stapled { signed: good.signed.clone(), proof: Some(proof) };
     assert_eq!(refused(&other), TextProofFault::NotPublished);
     // A log of the same name with another key.

@@ -137,7 +137,7 @@ impl<'a> Authenticated<'a> {
         for (level, n) in wanted {
             let mut at = (level, n);
             // A full tile is proved by its parent; every tile above the edge has one.
-            while needed.insert(at) && self.path(at)?.width() == TILE_WIDTH {
+            while needed.insert(at) && self.path(at.0, at.1)?.width() == TILE_WIDTH {
                 at = (at.0 + 1, at.1 / u64::from(TILE_WIDTH));
             }
         }
@@ -145,7 +145,7 @@ impl<'a> Authenticated<'a> {
         let mut read = Vec::new();
         for at in needed.into_iter().rev() {
             if !edge.iter().any(|(there, _)| *there == at) {
-                read.push((at, self.read(at)?));
+                read.push((at, self.read(at.0, at.1)?));
             }
         }
         if !self.missing.is_empty() {
@@ -176,20 +176,20 @@ impl<'a> Authenticated<'a> {
         let mut rows = Vec::new();
         for (level, count) in levels(self.size) {
             if count % u64::from(TILE_WIDTH) != 0 {
-                let at = (level, count / u64::from(TILE_WIDTH));
-                rows.push((at, self.read(at)?));
+                let n = count / u64::from(TILE_WIDTH);
+                rows.push(((level, n), self.read(level, n)?));
             }
         }
         Ok(rows)
     }
 
-    fn path(&self, at: (u8, u64)) -> Result<TilePath, ProofFault> {
-        TilePath::hashes_in(at.0, at.1, self.size).ok_or(ProofFault::OutOfRange)
+    fn path(&self, level: u8, n: u64) -> Result<TilePath, ProofFault> {
+        TilePath::hashes_in(level, n, self.size).ok_or(ProofFault::OutOfRange)
     }
 
     /// An unproved tile; empty, and noted as missing, if it is absent.
-    fn read(&mut self, at: (u8, u64)) -> Result<Vec<TreeHash>, ProofFault> {
-        let path = self.path(at)?;
+    fn read(&mut self, level: u8, n: u64) -> Result<Vec<TreeHash>, ProofFault> {
+        let path = self.path(level, n)?;
         let hashes = self.source.tile(&path).and_then(|bytes| read_hashes(&bytes, path.width()).ok());
         if hashes.is_none() {
             self.missing.push(path);

@@ -47,7 +47,7 @@ fn a_list_that_does_not_compress_still_fits() {
 #[test]
 fn lists_of_another_width_form_or_size_are_refused() {
     let keys = Keys::new(START - 10);
-    let lst = |bytes: &[u8]| to_base64url(&deflate(bytes).unwrap());
+    let lst = |bytes: &[u8]| to_base64url(deflate(bytes).unwrap());
     let token = |bits: u8, lst: &str| {
         signed(&keys, &serde_json::json!({"iat": 1, "sub": "s", "status_list": {"bits": bits, "lst": lst}}))
     };

@@ -1,8 +1,9 @@
 //! Writes and reads the metadata of each role (TUF specification §4.3 to §4.6).
 
 use super::{Metadata, TufFault, key_id, key_json};
-use crate::encoding::{sha256, to_hex};
+use crate::sha256::sha256;
 use semgate_certs::PublicKey;
+use semgate_certs::encoding::{from_hex, to_hex};
 use serde_json::{Map, Value, json};
 
 /// The supported version of the specification.
@@ -67,7 +68,7 @@ pub fn root(roles: &Roles, version: u64, expires: u64) -> Result<Value, TufFault
 pub fn targets(files: &[(String, Vec<u8>)], version: u64, expires: u64) -> Result<Value, TufFault> {
     let mut targets = Map::new();
     for (name, bytes) in files {
-        let hashes = json!({"sha256": to_hex(&sha256(bytes))});
+        let hashes = json!({"sha256": to_hex(sha256(bytes))});
         targets.insert(name.clone(), json!({"length": bytes.len(), "hashes": hashes}));
     }
     signed("targets", version, expires, json!({"targets": targets}))
@@ -135,20 +136,6 @@ fn read_key(json: &Value) -> Option<PublicKey> {
     };
     // one key has one form
     (key_json(&key) == *json).then_some(key)
-}
-
-/// Bytes of lower-case hex digits.
-pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || text.len() > 1024 {
-        return None;
-    }
-    let digit = |byte: &u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs = text.as_bytes().chunks_exact(2);
-    pairs.map(|pair| Some(digit(pair.first()?)? << 4 | digit(pair.last()?)?)).collect()
 }
 
 /// `2030-01-31T00:00:00Z` (RFC 3339, as §4.2.1 demands), by the days of the proleptic Gregorian calendar.

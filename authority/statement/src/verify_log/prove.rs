@@ -6,7 +6,7 @@ use crate::head::VerifiedHead;
 use crate::proof::{ContinuationProof, TextProofFault, TlogProof, prove_entry};
 use crate::tiles::{
     MAX_BUNDLE_BYTES, ProofFault, TILE_WIDTH, TilePath, TreeHash, consistency_proof, decode_bundle,
-    root_of_prefix,
+    inclusion_proof, root_of_prefix,
 };
 use crate::trust::{MAX_TRUST_BYTES, Trust};
 use semgate_contexts::{ContextUrn, Prefix};
@@ -68,12 +68,10 @@ impl<'a> Prover<'a> {
         let chain = key.map(|key| trust.chain(&key).ok_or(LogFault::SignerMissing)).transpose()?;
         let checkpoint = self.head.checkpoint().clone();
         let note = self.head.head().checkpoint.clone();
-        let proof =
-            self.with_tiles(|tiles| match prove_entry(&entry, chain, index, (&note, &checkpoint), tiles) {
-                Err(TextProofFault::Proof(fault)) => Err(fault),
-                other => Ok(other),
-            })?;
-        Ok((entry, proof.map_err(LogFault::Proof)?))
+        let hashes =
+            self.with_tiles(|tiles| inclusion_proof(index, checkpoint.size, checkpoint.root, tiles))?;
+        let proof = prove_entry(&entry, chain, index, hashes, &note).map_err(LogFault::Proof)?;
+        Ok((entry, proof))
     }
 
     /// The proof that the head's checkpoint continues the tree of its first `old` entries; and that tree's root. Errors:

@@ -80,12 +80,14 @@ impl Check<'_, '_> {
         let mut window = Window::new(self.served, replay.clone(), tree, self.config)?;
         let mut heads = self.fetch.after.take().into_iter();
         let mut known = self.get(HEAD_PATH, MAX_HEAD_BYTES)?;
-        let (mut waits, mut looked, mut ahead) = (PATIENCE, false, Some(&checkpoint));
+        let (mut waits, mut looked, mut ahead) = (PATIENCE, false, Some((&checkpoint.0, &checkpoint.1)));
         while let Some((fault, fit)) = unnamed.misfit(&window) {
             let bytes = match heads.next() {
                 Some(bytes) => bytes,
                 None => {
-                    if let Some(longer) = ahead.take().and_then(|ahead| self.up_to(&window, ahead)) {
+                    if let Some(longer) =
+                        ahead.take().and_then(|(ahead, note)| self.up_to(&window, ahead, note))
+                    {
                         window = longer;
                         continue;
                     }
@@ -118,11 +120,9 @@ impl Check<'_, '_> {
 
     /// The window up to the served checkpoint, if that is of a longer log. In a mirror with a cut-short copy, the checkpoint is ahead of
     /// the head. None if it proves no more, or cannot be followed.
-    fn up_to(&mut self, window: &Window, checkpoint: &(Checkpoint, Vec<u8>)) -> Option<Window> {
-        let (checkpoint, bytes) = checkpoint;
+    fn up_to(&mut self, window: &Window, checkpoint: &Checkpoint, note: &[u8]) -> Option<Window> {
         let latest = self.now.saturating_add(MAX_AHEAD);
-        let seen =
-            std::str::from_utf8(bytes).is_ok_and(|note| self.config.quorum.judge(note, latest).is_ok());
+        let seen = std::str::from_utf8(note).is_ok_and(|note| self.config.quorum.judge(note, latest).is_ok());
         if checkpoint.size <= window.size() || !seen {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Good chains, trust, usages and shapes.
 
 use super::Case;
-use crate::testing::{Forged, NOW, World, both, dns, issuing_params, leaf_params, purpose, root_params, uri};
+use crate::tests::{Forged, NOW, World, both, dns, issuing_params, leaf_params, purpose, root_params, uri};
 use crate::{CONTEXTS_TREE, Family, Usage};
 use rcgen::{CustomExtension, ExtendedKeyUsagePurpose, KeyPair, SanType};
 use rustls_pki_types::CertificateDer;

@@ -1,7 +1,7 @@
 //! Name constraints, path length and roles.
 
 use super::Case;
-use crate::testing::{Forged, World, both, dns, dns_tree, issuing_params, leaf_params, root_params, uri};
+use crate::tests::{Forged, World, both, dns, dns_tree, issuing_params, leaf_params, root_params, uri};
 use crate::{CONTEXTS_TREE, Family, Usage};
 use rcgen::{BasicConstraints, IsCa, KeyUsagePurpose};
 

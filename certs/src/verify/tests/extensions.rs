@@ -1,7 +1,7 @@
 //! Extensions by where they stand and whether they are critical.
 
 use super::Case;
-use crate::testing::{Forged, World, both, issuing_params, leaf_params, root_params};
+use crate::tests::{Forged, World, both, issuing_params, leaf_params, root_params};
 use crate::{CONTEXTS_TREE, Family, Usage};
 use rcgen::{CertificateParams, CustomExtension, IsCa};
 use x509_parser::certificate::X509Certificate;

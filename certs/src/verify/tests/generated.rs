@@ -7,7 +7,7 @@ use rustls_pki_types::CertificateDer;
 use super::Case;
 use super::cases::last_byte_changed;
 use super::revocation::{OURS, with_serial};
-use crate::testing::{
+use crate::tests::{
     DAY, Forged, List, NOW, World, both, dns_tree, instant, issuing_params, leaf_params, root_params,
 };
 use crate::{CONTEXTS_TREE, Family, Usage};

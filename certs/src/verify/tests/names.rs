@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::Usage;
-use crate::testing::{World, both, dns, leaf_params, uri};
+use crate::tests::{World, both, dns, leaf_params, uri};
 use rcgen::SanType;
 
 const FORMS: &str = "Semgate requires both forms of a line";

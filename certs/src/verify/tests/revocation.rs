@@ -3,7 +3,7 @@
 use super::Case;
 use super::cases::fitting;
 use crate::Usage;
-use crate::testing::{DAY, Forged, List, NOW, World, issuing_params, leaf_params, root_params};
+use crate::tests::{DAY, Forged, List, NOW, World, issuing_params, leaf_params, root_params};
 use rcgen::{
     CertificateParams, CrlDistributionPoint, CrlScope, KeyUsagePurpose, RevocationReason, SerialNumber,
 };

@@ -1,7 +1,7 @@
 //! Validity.
 
 use super::Case;
-use crate::testing::{DAY, Forged, NOW, World, both, instant, issuing_params, leaf_params, root_params};
+use crate::tests::{DAY, Forged, NOW, World, both, instant, issuing_params, leaf_params, root_params};
 use crate::{CONTEXTS_TREE, Family, Usage};
 
 /// A root and an issuing certificate with other times than everybody's.

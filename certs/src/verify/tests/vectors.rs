@@ -1,6 +1,6 @@
 //! The stored certificates of `docs/spec/certificates.md`, and the page itself.
 
-use crate::testing::{DAY, Forged, NOW, World, both, dns, instant, leaf_params, line, uri};
+use crate::tests::{DAY, Forged, NOW, World, both, dns, instant, leaf_params, line, uri};
 use crate::{
     CONTEXTS_TREE, Chain, ChainFault, ChainLimits, PeerFault, Roots, SpiffeFault, Usage, VerifiedLeaf,
     verify_chain,

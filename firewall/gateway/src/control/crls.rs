@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use semgate_certs::{CrlFault, CrlLimits, CrlOutcome, CrlStore, KeyId, MAX_CRL_BYTES, Roots, VerifiedCrls};
+use semgate_statement::durable::{replace, sync_dir};
 
 use crate::clock::unix_now;
 use crate::config::{Config, TrustDomain};
-use crate::control::persistence::anew;
 use crate::server::pem_files;
 
 /// The lists of one trust domain.
@@ -153,7 +153,7 @@ impl Lists {
             return;
         }
         let removed = std::fs::remove_file(self.dir.join(name));
-        let synced = removed.and_then(|()| std::fs::File::open(&self.dir)?.sync_all());
+        let synced = removed.and_then(|()| sync_dir(&self.dir));
         if let Err(why) = synced
             && why.kind() != std::io::ErrorKind::NotFound
         {
@@ -204,7 +204,7 @@ fn age(file: &Path) -> Option<(SystemTime, u64)> {
 /// Writes a file durably.
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    anew(&dir.join(name), |file| file.write_all(bytes)).map(drop)
+    replace(&dir.join(name), 0o600, |file| file.write_all(bytes)).map(drop)
 }
 
 #[cfg(test)]

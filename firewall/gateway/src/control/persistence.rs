@@ -4,9 +4,8 @@
 //! agent names it again. So no check depends on the file.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,6 +13,7 @@ use std::thread::JoinHandle;
 
 use semgate_contexts::Prefix;
 use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
+use semgate_statement::durable::replace;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use minimums::MinimumsKeeper;
@@ -239,25 +239,7 @@ fn rewrite<T: serde::Serialize>(
     lines: impl IntoIterator<Item = T>,
     path: &Path,
 ) -> io::Result<BufWriter<File>> {
-    anew(path, |file| lines.into_iter().try_for_each(|line| append(file, &line)))
-}
-
-/// Writes a new file of mode 0600, durable as in [`rewrite`].
-pub(crate) fn anew(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<BufWriter<File>> {
-    let fresh = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
-    let mut file = BufWriter::new(file);
-    write(&mut file)?;
-    file.flush()?;
-    file.get_ref().sync_all()?;
-    std::fs::rename(&fresh, path)?;
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    File::open(dir.unwrap_or(Path::new(".")))?.sync_all()?;
-    Ok(file)
+    replace(path, 0o600, |file| lines.into_iter().try_for_each(|line| append(file, &line)))
 }
 
 fn append(file: &mut impl Write, line: &impl serde::Serialize) -> io::Result<()> {

@@ -45,7 +45,6 @@ pub(crate) async fn notified(
 
 /// A judged notification of the agent.
 struct Posting<'p> {
-    token: &'p str,
     judged: Instant,
     body: &'p Bytes,
     media: Media,
@@ -78,7 +77,7 @@ impl Exchange<'_> {
         let judged = Instant::now();
         let permit = inspector.inspect_notification(&worker.route, token, peer, body, shared.now())?;
         let posted = permit.posted();
-        let posting = Posting { token, judged, body: &received.bytes, media };
+        let posting = Posting { judged, body: &received.bytes, media };
         let outcome = self.sent(permit, &posting, peer, egress).await;
         let arrived = match &outcome {
             Ok(()) => Delivered::Yes,
@@ -98,7 +97,7 @@ impl Exchange<'_> {
         peer: &Peer,
         egress: &Egress,
     ) -> Result<(), Refusal> {
-        let Posting { token, judged, body, media } = *posting;
+        let Posting { judged, body, media } = *posting;
         let worker = self.worker;
         let (shared, inspector) = (&*worker.shared, &worker.shared.inspector);
         let mut facts = permit.facts().clone();

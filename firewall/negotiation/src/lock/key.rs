@@ -1,10 +1,11 @@
 //! Keys of locks: HKDF-SHA-256 (RFC 5869) from the fleet's secret and an epoch.
 
 use super::{Claim, LockFault};
-use crate::encoding::{from_base64url, part};
+use crate::encoding::part;
 use crate::limits::EPOCH_SECONDS;
 use ring::{hkdf, hmac};
 use semgate_certs::SecureRandom;
+use semgate_certs::encoding::from_base64url;
 use std::fmt;
 
 /// Salt of the derivation, which names the use of the secret.

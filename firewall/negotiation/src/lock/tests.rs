@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{A, AUTHORITY, B, NOW, fuzz_cases, minimum, spiffe, urn};
+use crate::tests::{A, AUTHORITY, B, NOW, fuzz_cases, minimum, spiffe, urn};
 use crate::{Features, Minimum};
 use proptest::prelude::*;
 use ring::rand::SystemRandom;

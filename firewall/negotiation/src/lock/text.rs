@@ -1,7 +1,7 @@
 //! The text of a lock, in its one form.
 
-use crate::encoding::{from_base64url_32, to_base64url};
 use crate::limits::MAX_LOCK_CHARS;
+use semgate_certs::encoding::{from_base64url, from_hex, to_base64url};
 use std::fmt;
 
 const FORM: &str = "v1";
@@ -31,17 +31,17 @@ impl LockText {
         let (epoch, fingerprint) = key.split_once('-')?;
         Some(Self {
             epoch: number(epoch)?,
-            fingerprint: hex(fingerprint)?,
+            fingerprint: u32::from_be_bytes(from_hex(fingerprint)?.try_into().ok()?),
             expires_at: number(expiry)?,
-            session: from_base64url_32(session)?,
-            tag: from_base64url_32(tag)?,
+            session: from_base64url(session)?.try_into().ok()?,
+            tag: from_base64url(tag)?.try_into().ok()?,
         })
     }
 }
 
 impl fmt::Display for LockText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (session, tag) = (to_base64url(&self.session), to_base64url(&self.tag));
+        let (session, tag) = (to_base64url(self.session), to_base64url(self.tag));
         write!(f, "{FORM}.{}-{:08x}.{}.{session}.{tag}", self.epoch, self.fingerprint, self.expires_at)
     }
 }
@@ -52,9 +52,4 @@ fn number(text: &str) -> Option<u64> {
         return None;
     }
     text.parse().ok()
-}
-
-fn hex(text: &str) -> Option<u32> {
-    let plain = text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    if plain { u32::from_str_radix(text, 16).ok() } else { None }
 }

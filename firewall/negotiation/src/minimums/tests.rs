@@ -1,6 +1,6 @@
 use super::*;
 use crate::terms::Features;
-use crate::testing::{A, B, NOW, floor_of_authority, fuzz_cases, minimum, spiffe, urn};
+use crate::tests::{A, B, NOW, floor_of_authority, fuzz_cases, minimum, spiffe, urn};
 use proptest::prelude::*;
 use semgate_contexts::Digest;
 

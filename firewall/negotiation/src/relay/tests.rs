@@ -6,7 +6,7 @@ use super::*;
 use crate::initiator::{HelloSent, LockSent};
 use crate::payloads::Payload;
 use crate::seal::PeerKey;
-use crate::testing::*;
+use crate::tests::*;
 use crate::*;
 use semgate_statement::jws::Compact;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::*;
 use crate::endpoint::written;
 use crate::initiator::HelloSent;
 use crate::seal::{PeerKey, SealingKey};
-use crate::testing::*;
+use crate::tests::*;
 use crate::vector_tests::{identity, message, party};
 use crate::*;
 use semgate_certs::{ChainLimits, LeafProfile, PeerRoots, Roots, TrustDomain};
@@ -73,7 +73,7 @@ fn make() -> Value {
     json!({
         "now": NOW, "roots": world.root_pem, "trust_domain": "semgate.test", "context": CONTEXT,
         "initiator": party(A, &a), "responder": party(B, &b), "gateway": party(G, &g),
-        "seeds": SEEDS.iter().map(|(name, byte)| ((*name).to_owned(), to_base64url(&[*byte; 32]).into())).collect::<serde_json::Map<_, _>>(),
+        "seeds": SEEDS.iter().map(|(name, byte)| ((*name).to_owned(), to_base64url([*byte; 32]).into())).collect::<serde_json::Map<_, _>>(),
         "question": written(&stated(&gateway, "gateway", None, B)),
         "answer": {"gateway": state("gateway"), "agent": state("agent")},
         "hello": {"from_caller": sealed(Kind::Hello, B, "gateway", &hello, None), "to_agent": passed(&stated(&gateway, "reply", about, B))},

@@ -49,7 +49,7 @@ async fn a_changed_tls_pair_is_taken_up_under_traffic_and_a_broken_one_leaves_th
     let place = Place::new();
     let running = place.start().await;
     let config = place.config();
-    let files = (config.tls.server.certificate, config.tls.server.key);
+    let files = (config.tls.certificate, config.tls.key);
     let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let traffic = {
         let (client, stop, asked) = (running.client.clone(), Arc::clone(&stop), Arc::clone(&asked));

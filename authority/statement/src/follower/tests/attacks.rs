@@ -259,7 +259,7 @@ fn a_lowered_floor_is_refused() {
     let (mut authority, mut follower) = followed();
     authority.publish(&MemoryAuthority::document("new:v1.0", "thing"));
     let floors = br#"{"authority":"semgate.test","floors":[]}"#.to_vec();
-    authority.head.floors = crate::encoding::sha256(&floors);
+    authority.head.floors = crate::sha256::sha256(&floors);
     authority.floors = floors;
     authority.sign_head();
     let line = Line::parse("payment").unwrap();
@@ -271,7 +271,7 @@ fn a_floor_above_every_published_version_is_refused() {
     let (mut authority, mut follower) = followed();
     authority.publish(&MemoryAuthority::document("new:v1.0", "thing"));
     let floors = br#"{"authority":"semgate.test","floors":[{"line":"payment","min":"v9.0"}]}"#.to_vec();
-    authority.head.floors = crate::encoding::sha256(&floors);
+    authority.head.floors = crate::sha256::sha256(&floors);
     authority.floors = floors;
     authority.sign_head();
     let line = Line::parse("payment").unwrap();

@@ -263,7 +263,7 @@ fn a_deflate_bomb_in_a_shard_is_refused() {
     encoder.write_all(&vec![0u8; 20 * 1024 * 1024]).unwrap();
     let bomb = encoder.finish().unwrap();
     let payload = serde_json::json!({
-        "iat": 1, "sub": "s", "status_list": {"bits": 2, "lst": crate::encoding::to_base64url(&bomb)},
+        "iat": 1, "sub": "s", "status_list": {"bits": 2, "lst": semgate_certs::encoding::to_base64url(&bomb)},
     });
     let keys = Arc::clone(&authority.keys);
     let payload = serde_json::to_vec(&payload).unwrap();

@@ -311,7 +311,7 @@ fn a_floor_falls_where_the_root_says_so_and_nowhere_else() {
     }
     .to_bytes()
     .unwrap();
-    authority.head.floors = crate::encoding::sha256(&authority.floors);
+    authority.head.floors = crate::sha256::sha256(&authority.floors);
     authority.sign_head();
     refuses(&mut authority, &mut follower, FollowFault::FloorLowered { line });
 }

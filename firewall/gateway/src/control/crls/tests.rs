@@ -170,7 +170,8 @@ fn attack_a_list_that_the_disk_does_not_take_leaves_no_outdated_one_for_the_next
     lists.set_issuers(None, &pem, NOW);
     assert!(lists.offer(&world.list(1, &[]), NOW).unwrap().is_newer());
     let file = lists.files().remove(0);
-    std::fs::create_dir(file.with_extension("new")).unwrap();
+    std::fs::create_dir(file.with_extension(format!("{}.new", file.extension().unwrap().to_str().unwrap())))
+        .unwrap();
     let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
     assert!(lists.offer(&world.list(2, &[revoked]), NOW).unwrap().is_newer());
     assert_eq!(judged(&lists), Err(ChainFault::Revoked), "it applies at once");

@@ -214,48 +214,6 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A network of addresses: `10.1.0.0/16`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Network {
-    base: IpAddr,
-    bits: u32,
-}
-
-impl Network {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (base, bits) = text.split_once('/')?;
-        let (base, bits): (IpAddr, u32) = (base.parse().ok()?, bits.parse().ok()?);
-        let most = if base.is_ipv4() { 32 } else { 128 };
-        let network = Self { base, bits };
-        // the base has no bit past its prefix length, so that its meaning is unambiguous
-        (bits <= most && network.cut(base) == Some(number(base))).then_some(network)
-    }
-
-    fn holds(&self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.base.is_ipv4() && self.cut(address) == Some(number(self.base))
-    }
-
-    fn cut(&self, address: IpAddr) -> Option<u128> {
-        let width: u32 = if address.is_ipv4() { 32 } else { 128 };
-        let rest = width.checked_sub(self.bits)?;
-        let number = number(address);
-        Some(if rest >= 128 { 0 } else { (number >> rest) << rest })
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.base, self.bits)
-    }
-}
-
-fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(u32::from(address)),
-        IpAddr::V6(address) => u128::from(address),
-    }
-}
-
 /// Permitted targets of a push lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {

@@ -46,7 +46,7 @@ fn attack_a_version_stripped_from_the_hello_breaks_its_signature_at_the_agent_be
     let parts: Vec<&str> = received.signed.jws.split('.').collect();
     let mut less = received.hello.payload.clone();
     less.contexts.pop();
-    let middle = to_base64url(&less.to_bytes().unwrap());
+    let middle = to_base64url(less.to_bytes().unwrap());
     received.signed.jws = format!("{}.{middle}.{}", parts[0], parts[2]);
     received.hello.digest = received.signed.digest();
     let greeting = Box::new(RelayedHello { received, shrunk: Vec::new() });

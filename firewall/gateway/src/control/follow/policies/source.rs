@@ -9,12 +9,12 @@ use semgate_certs::SpiffeId;
 use semgate_contexts::Digest;
 use semgate_policies::{PolicyFault, PolicyLimits, PolicySource};
 use semgate_statement::bundle::{self, BundleFault, BundleRules};
+use semgate_statement::durable::replace;
 use serde::{Deserialize, Serialize};
 
 use super::steady::{self, Stamp, Steady};
 use crate::clock::unix_now;
 use crate::config::{BundleConfig, Config};
-use crate::control::persistence::anew;
 use crate::fault::RunFault;
 use crate::server::pem_files;
 
@@ -193,6 +193,6 @@ impl BundlePlace {
         }
         let newest = Newest { version, digest: digest.to_string() };
         let write = |file: &mut BufWriter<File>| file.write_all(&serde_json::to_vec(&newest)?);
-        anew(&self.memory, write).map(drop).map_err(|why| unreadable(&self.memory, why))
+        replace(&self.memory, 0o600, write).map(drop).map_err(|why| unreadable(&self.memory, why))
     }
 }
