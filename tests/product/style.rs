@@ -21,16 +21,16 @@ const RULES: [&str; 8] = [
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("contexts", 13128, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("certs", 5541, [1, 0, 1, 2, 0, 0, 5, 0]),
-    ("policies/engine", 9737, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("certs", 5321, [1, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 8791, [0, 1, 7, 8, 36, 2, 0, 0]),
+    ("firewall/protocol", 9262, [0, 0, 7, 7, 0, 0, 0, 0]),
     ("authority/statement", 14463, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
-    ("firewall/inspect", 13884, [8, 4, 0, 31, 69, 0, 0, 0]),
-    ("authority/server", 15487, [5, 8, 2, 6, 0, 0, 2, 0]),
-    ("firewall/gateway", 24692, [4, 6, 1, 1, 6, 0, 0, 0]),
-    ("cli", 13869, [2, 5, 0, 8, 1, 0, 4, 0]),
+    ("firewall/inspect", 13823, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15053, [2, 6, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 24106, [1, 1, 1, 0, 4, 0, 0, 0]),
+    ("cli", 13016, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

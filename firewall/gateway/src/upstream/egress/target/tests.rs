@@ -144,9 +144,6 @@ fn what_goes_out_is_what_was_checked() {
         (target.authority(), target.path_and_query()),
         ("[2606:4700::1]".to_owned(), "/?a".to_owned())
     );
-    for text in ["10.0.0.1/8", "10.0.0.0/33", "10.0.0.0", "x/8", "::1/64"] {
-        assert_eq!(Network::parse(text), None, "{text}");
-    }
     assert_eq!(Rule::parse("https://a.test").unwrap().to_string(), "https://a.test/");
     let any = Rule::parse("http://localhost:*/in").unwrap();
     assert_eq!(any.to_string(), "http://localhost:*/in");
