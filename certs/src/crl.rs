@@ -61,11 +61,13 @@ pub enum CrlFault {
 impl fmt::Display for CrlFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CrlFault::Base => f.write_str("the address of the lists is none without a final slash"),
-            CrlFault::Shards => write!(f, "there is at least one shard and at most {MAX_SHARDS}"),
+            CrlFault::Base => {
+                f.write_str("the address of the lists is not a valid URL without a final slash")
+            }
+            CrlFault::Shards => write!(f, "the number of shards must be from 1 to {MAX_SHARDS}"),
             CrlFault::TooLarge => f.write_str("the revocation lists are larger than the limit"),
             CrlFault::Malformed => f.write_str("not a certificate revocation list"),
-            CrlFault::Issuer => f.write_str("the revocation list is of no issuer that counts here"),
+            CrlFault::Issuer => f.write_str("the revocation list comes from an unknown issuer"),
             CrlFault::Signature => f.write_str("the revocation list is not signed by its issuer"),
             CrlFault::Full => f.write_str("there is no room for more revocation lists"),
             CrlFault::Pem(fault) => fault.fmt(f),

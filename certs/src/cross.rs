@@ -59,9 +59,9 @@ impl fmt::Display for CrossFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CrossFault::Malformed => "a cross-certificate cannot be read",
-            CrossFault::Role => "a cross-certificate is no issuer of leaves alone",
+            CrossFault::Role => "a cross-certificate may issue more than leaves",
             CrossFault::Usage => "a cross-certificate is for more than signers of contexts",
-            CrossFault::Lines => "a cross-certificate does not permit just the lines",
+            CrossFault::Lines => "a cross-certificate does not permit exactly the lines",
             CrossFault::Ends => "a cross-certificate ends before the recognition",
             CrossFault::Signature => "a cross-certificate is signed by no root key",
         })

@@ -43,15 +43,15 @@ impl fmt::Display for IssueFault {
         match self {
             IssueFault::Randomness => f.write_str("the source of randomness failed"),
             IssueFault::Times => f.write_str("the times of the certificate are not valid ones"),
-            IssueFault::LifetimeTooLong => f.write_str("the certificate would live for too long"),
+            IssueFault::LifetimeTooLong => f.write_str("the lifetime of the certificate is too long"),
             IssueFault::NamesMissing => {
                 f.write_str("the certificate has none of the names that its usage needs")
             }
-            IssueFault::NamesOfAnotherUsage => f.write_str("the names are not those of the usage"),
+            IssueFault::NamesOfAnotherUsage => f.write_str("the names do not fit the usage"),
             IssueFault::RepeatedLine => f.write_str("two lines are equal or differ only in case"),
             IssueFault::Name(fault) => fault.fmt(f),
             IssueFault::NotDelegated => f.write_str("the issuer was not delegated this usage or line"),
-            IssueFault::NotAnIssuer => f.write_str("the certificate and key are not those of an issuer"),
+            IssueFault::NotAnIssuer => f.write_str("the certificate and key do not belong to an issuer"),
             IssueFault::Encoding => f.write_str("the certificate could not be encoded"),
             IssueFault::Key(fault) => write!(f, "the issuer's key did not sign: {fault}"),
         }

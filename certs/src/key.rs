@@ -71,7 +71,7 @@ pub enum SignatureFault {
 impl fmt::Display for SignatureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SignatureFault::WrongAlgorithm => "the signature algorithm is not the key's",
+            SignatureFault::WrongAlgorithm => "the signature algorithm does not fit the key",
             SignatureFault::Length => "the signature does not have 64 bytes",
             SignatureFault::Mismatch => "the signature does not fit key and message",
         })

@@ -186,10 +186,8 @@ impl fmt::Display for SuspectFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SuspectFault::Certificate(fault) => fault.fmt(f),
-            SuspectFault::Root => f.write_str("the certificate is a root, which leaves by a trust list"),
-            SuspectFault::Tls => {
-                f.write_str("the certificate is one for connections, which signs nothing that a log holds")
-            }
+            SuspectFault::Root => f.write_str("the certificate is a root, which only a trust list removes"),
+            SuspectFault::Tls => f.write_str("the certificate is for connections and signs no log entry"),
         }
     }
 }

@@ -28,7 +28,7 @@ impl fmt::Display for NameFault {
             NameFault::OutsideTree => "the dns name is not below `contexts.invalid`",
             NameFault::Wildcard => "the dns name is a wildcard",
             NameFault::NotALine => "the dns name does not stand for a line",
-            NameFault::NotAHost => "the name is not one of a host",
+            NameFault::NotAHost => "the name is not a host name",
         })
     }
 }

@@ -63,17 +63,11 @@ impl fmt::Display for DeviceFault {
             DeviceFault::Module => "the pkcs#11 module cannot be loaded",
             DeviceFault::TokenAbsent => "there is no such token, or more than one",
             DeviceFault::Pin => "the token refused the pin, and it is not tried again",
-            DeviceFault::PinTried => {
-                "a wrong pin was tried at the token, so that none is tried before somebody logs in by hand"
-            }
-            DeviceFault::PinLast => {
-                "the token is locked, or one more wrong pin locks it, so that none is tried"
-            }
+            DeviceFault::PinTried => "a wrong pin was tried at the token: log in by hand before the next try",
+            DeviceFault::PinLast => "the token is locked, or one more wrong pin locks it, so no pin is tried",
             DeviceFault::PinMissing => "the pin cannot be read from its source",
             DeviceFault::KeyAbsent => "the token holds no such private key, or several",
-            DeviceFault::PublicKey => {
-                "the token names no public key of p-256 or ed25519 beside the private one"
-            }
+            DeviceFault::PublicKey => "the token has no public key of p-256 or ed25519 for the private key",
             DeviceFault::Timeout => "the token did not answer in time",
             DeviceFault::Failed(name) => return write!(f, "the token failed: `{name}`"),
             DeviceFault::WrongSignature => "the token gave a signature that does not verify",

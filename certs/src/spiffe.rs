@@ -29,8 +29,8 @@ impl fmt::Display for SpiffeFault {
         f.write_str(match self {
             SpiffeFault::TooLong => "the spiffe id is longer than 2048 bytes",
             SpiffeFault::Scheme => "the spiffe id does not begin with `spiffe://`",
-            SpiffeFault::TrustDomain => "the trust domain of the spiffe id is not one",
-            SpiffeFault::Path => "the path of the spiffe id is not one",
+            SpiffeFault::TrustDomain => "the trust domain of the spiffe id is not valid",
+            SpiffeFault::Path => "the path of the spiffe id is not valid",
         })
     }
 }

@@ -137,18 +137,18 @@ impl fmt::Display for TokenFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             TokenFault::TooLarge => "the credential is too large",
-            TokenFault::Malformed => "the credential is no compact jwt",
-            TokenFault::Header => "the header of the credential is not `alg`, `kid` and `typ` alone",
-            TokenFault::Algorithm => "the algorithm of the credential is not one of its issuer",
+            TokenFault::Malformed => "the credential is not a compact JWT",
+            TokenFault::Header => "the header of the credential does not consist of `alg`, `kid` and `typ`",
+            TokenFault::Algorithm => "the issuer of the credential does not use its algorithm",
             TokenFault::UnknownIssuer => "the issuer of the credential is not known here",
-            TokenFault::UnknownKey => "the key of the credential is not one of its issuer",
-            TokenFault::Signature => "the signature of the credential does not fit",
+            TokenFault::UnknownKey => "the key of the credential does not belong to its issuer",
+            TokenFault::Signature => "the signature of the credential is not valid",
             TokenFault::Audience => "the credential is for another audience",
             TokenFault::Expired => "the credential is expired",
             TokenFault::NotYetValid => "the credential is not valid yet",
-            TokenFault::Claims => "a claim of the credential is missing or of another form",
+            TokenFault::Claims => "a claim of the credential is missing or malformed",
             TokenFault::OtherCertificate => "the credential is bound to another certificate",
-            TokenFault::OtherSubject => "the credential is of another agent",
+            TokenFault::OtherSubject => "the credential belongs to another agent",
         })
     }
 }

@@ -38,7 +38,7 @@ pub enum AuthorityJob {
     Policy(approvals::PublisherPolicyJob),
     /// Copy everything public into a directory of plain files, verified, for any web server
     Mirror(mirror::Mirror),
-    /// Recognise another authority for some lines and some time; takes the root, see `semgate trust`
+    /// Recognise another authority for some lines and some time; needs the root, see `semgate trust`
     #[command(alias = "recognize")]
     Recognise(Box<RecogniseArgs>),
     /// End the recognition of another authority, at once
@@ -175,7 +175,7 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
     Config::load(path).map_err(|e| {
         // the fault names the file
         Fault::new(e).hint(match path.exists() {
-            true => "docs/reference/config.md tells what each setting means",
+            true => "docs/reference/config.md describes each setting",
             false => "name the file with `--config`, or make one with `semgate authority init`",
         })
     })
@@ -186,7 +186,7 @@ impl InitArgs {
         self.check()?;
         let made = init(&self.dir, &self.options()).hinted(
             "authority init",
-            "name a directory that holds no authority yet, and settings as `--help` tells them",
+            "name a directory without an authority, and settings as `--help` describes them",
         )?;
         if json {
             let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
@@ -197,7 +197,7 @@ impl InitArgs {
         out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
         if let Some(list) = &made.first_list {
             out!(
-                "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
+                "once it runs, a publisher submits its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
                 list.display(),
                 self.listen,
                 made.roots.display()
@@ -218,7 +218,7 @@ impl InitArgs {
         let wrong = |c: char| c.is_whitespace() || c.is_control() || c == '+';
         if self.authority.is_empty() || self.authority.contains(wrong) {
             return Err(Fault::new("`--authority` is empty, or has a space, a control character or `+`")
-                .hint("a name as of a host, for instance `contexts.example`")
+                .hint("use a name like a host name, for instance `contexts.example`")
                 .status(2));
         }
         Ok(())

@@ -62,7 +62,7 @@ impl AuthorityArgs {
             }
             _ => {
                 return Err(
-                    Fault::new("nobody signs this").hint("name your certificate and key: `--cert`, `--key`")
+                    Fault::new("there is no signer").hint("name your certificate and key: `--cert`, `--key`")
                 );
             }
         };
@@ -132,7 +132,7 @@ pub fn done(reply: &Reply, json: bool) -> Result<u8, Fault> {
         return Ok(0);
     }
     let id = body.get("proposal").and_then(Value::as_str).unwrap_or_default();
-    tell!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
+    tell!("nothing was done yet: another person must approve it with `semgate authority approve {id}`");
     Ok(PROPOSED)
 }
 
@@ -160,7 +160,7 @@ pub fn refused(reply: &Reply) -> Fault {
         Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
         Some(hint) => fault.hint(hint),
         None => fault.hint(
-            "is this the address of an authority? `semgate context list` shows what is published there",
+            "check that this is the address of an authority; `semgate context list` shows what it publishes",
         ),
     }
 }

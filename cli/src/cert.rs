@@ -26,7 +26,7 @@ pub enum CertJob {
     Issuing(Issuing),
     /// A new leaf of at most 90 days
     Leaf(Leaf),
-    /// Note certificates that their issuer revokes
+    /// Record certificates that their issuer revokes
     Revoke(crl::Revoke),
     /// Sign an issuer's revocation lists, in shards by serial number
     Crl(crl::Crl),
@@ -118,9 +118,8 @@ pub struct Leaf {
 }
 
 /// Hint for a certificate that its issuer refuses.
-const BY_ROOT: &str =
-    "a root issues it, for lines that it may give away, and for no longer than it lives itself";
-const BY_ISSUING: &str = "an issuing certificate of the right family issues it (`cert issuing --family`), within its lines and its life";
+const BY_ROOT: &str = "a root issues it, within the lines and the lifetime of that root";
+const BY_ISSUING: &str = "an issuing certificate of the right family issues it (`cert issuing --family`), within the lines and the lifetime of that certificate";
 const A_LINE: &str = "a line is the middle of a URN: `payment`, `acme.logistics`";
 
 /// Makes the certificate.
@@ -225,8 +224,7 @@ fn subject(named: Option<&str>) -> Result<Arc<dyn SigningKey>, Fault> {
 /// Reads an issuer from `NAME.pem` and `NAME.key`.
 fn issuer(name: &Path) -> Result<Issuer, Fault> {
     let (chain, key) = (read_chain(&name.with_extension("pem"))?, read_key(&name.with_extension("key"))?);
-    Issuer::from_parts(chain, key)
-        .hinted("issuer", "a root or an issuing certificate is meant, with its own key")
+    Issuer::from_parts(chain, key).hinted("issuer", "name a root or an issuing certificate, with its own key")
 }
 
 /// Writes the certificate, and the key beside it unless it is in a device.

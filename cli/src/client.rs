@@ -74,7 +74,7 @@ impl Client {
         let trust = ServerTrust { roots, expected: tls::ExpectedServer::Named };
         let shown = identity.as_ref().map(|(chain, key)| (chain, key));
         let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider))
-            .hinted("tls", "is the key that of the certificate?")?;
+            .hinted("tls", "check that the key belongs to the certificate")?;
         Ok(Self { connector: Some(TlsConnector::from(Arc::new(config))), ..Self::plain() })
     }
 
@@ -161,7 +161,7 @@ impl Client {
         url: &str,
         job: impl Future<Output = Result<T, ConnectionFault>>,
     ) -> Result<T, Fault> {
-        let late = || Err(format!("nothing within {} s", self.patience.as_secs()).into());
+        let late = || Err(format!("no answer within {} s", self.patience.as_secs()).into());
         let outcome = tokio::time::timeout(self.patience, job).await.unwrap_or_else(|_| late());
         outcome.map_err(|what| unreachable(url, &what))
     }

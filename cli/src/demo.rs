@@ -64,7 +64,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
         // its revoked contexts stay revoked, and its raised floors stay up
         Some(dir) if std::fs::read_dir(&dir).is_ok_and(|mut files| files.next().is_some()) => {
             return Err(Fault::new(format_args!("`{}` is not empty", dir.display()))
-                .hint("the demo revokes what it publishes: give it a directory of its own"));
+                .hint("the demo revokes the contexts that it publishes: give it its own directory"));
         }
         Some(dir) => (dir, false),
         None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
@@ -78,7 +78,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
     let (wrong, count) = played?;
     stopped?;
     if !json {
-        out!("{} of {count} scenes came out as they must", count - wrong);
+        out!("{} of {count} scenes passed as expected", count - wrong);
     }
     Ok(u8::from(wrong > 0))
 }

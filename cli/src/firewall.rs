@@ -33,8 +33,8 @@ pub fn load(config: &Path) -> Result<Config, Fault> {
             why => Fault::new(format_args!("`{}`: {why}", config.display())),
         };
         fault.hint(match config.exists() {
-            true => "docs/reference/config.md tells what each setting means",
-            false => "is this its name, seen from the directory that you are in? `semgate up` makes one to begin with",
+            true => "docs/reference/config.md describes each setting",
+            false => "check its name relative to the current directory; `semgate up` makes a first one",
         })
     })
 }
@@ -43,17 +43,17 @@ pub fn load(config: &Path) -> Result<Config, Fault> {
 pub fn stopped(what: &str, why: &RunFault) -> Fault {
     let hint = match why {
         RunFault::File { .. } | RunFault::Tls { .. } => {
-            "docs/how-to/run-a-gateway.md tells which file goes where, and how each is replaced"
+            "docs/how-to/run-a-gateway.md describes each file, and how to replace it"
         }
         RunFault::Policies { path, .. } if path.is_file() => {
-            "`semgate policy check` of the directory that was signed tells every fault, with where it is; then sign it anew with `semgate policy bundle`"
+            "`semgate policy check` of the signed directory shows every fault with its location; then sign it again with `semgate policy bundle`"
         }
-        RunFault::Policies { .. } => "`semgate policy check` tells every fault, with where it is",
+        RunFault::Policies { .. } => "`semgate policy check` shows every fault with its location",
         RunFault::Bundle { .. } => {
-            "`semgate policy bundle DIR --key KEY --cert CHAIN --out FILE` signs a directory, and `--verify FILE` says what one holds"
+            "`semgate policy bundle DIR --key KEY --cert CHAIN --out FILE` signs a directory, and `--verify FILE` shows what a bundle holds"
         }
         RunFault::Bind { .. } => "another program has this address: end it, or configure another one",
-        _ => "its log says what came before; docs/how-to/run-a-gateway.md tells what it needs of the machine",
+        _ => "its log shows the cause; docs/how-to/run-a-gateway.md describes what it needs of the machine",
     };
     Fault::new(format_args!("{what}: {why}")).hint(hint)
 }
@@ -85,19 +85,19 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             }
             for (authority, key) in checked.unlisted_log_keys {
                 tell!(
-                    "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`, nor did an earlier one: is it mistyped, or that of another log?"
+                    "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`: check for a typing error, or the key of another log"
                 );
             }
             for path in checked.open_secrets {
                 tell!(
-                    "warning: `{}` can be read by others than its owner: it is to be of mode 0600",
+                    "warning: `{}` is readable by users other than its owner: it must have mode 0600",
                     path.display()
                 );
             }
             if !wrong.is_empty() {
                 let why = wrong.join("; ");
                 return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}"))
-                    .hint("`semgate policy check` with the contexts of the authority tells every fault, with where it is"));
+                    .hint("`semgate policy check` with the contexts of the authority shows every fault with its location"));
             }
             if !checked.unkept.is_empty() {
                 let why = checked.unkept.join("; ");

@@ -126,7 +126,7 @@ impl VerifyLog {
             )
             | (_, None) => fault(found),
             (_, Some(dir)) => fault(found).hint(format_args!(
-                "it was judged by the keys of `{}`: if the log is another authority's, give `--roots` and `--log-key`; else keep what is served as evidence",
+                "it was judged by the keys of `{}`: for the log of another authority, give `--roots` and `--log-key`; else keep the served files as evidence",
                 dir.display()
             )),
         })?;
@@ -136,10 +136,10 @@ impl VerifyLog {
             return Ok(0);
         }
         Err(Fault::new(format_args!(
-            "the log itself holds, but its head has expired: it was good until {} (seconds since the epoch)",
+            "the log itself is valid, but its head has expired: it was valid until {} (seconds since the epoch)",
             report.next_update
         ))
-        .hint("it is not fit to be followed: bring the mirror up to date, or start the authority; to restore from it, `--allow-expired`")
+        .hint("do not follow it: update the mirror, or start the authority; to restore from it, use `--allow-expired`")
         .status(NOT_VERIFIED))
     }
 }
@@ -150,43 +150,43 @@ pub fn fault(fault: LogFault) -> Fault {
         LogFault::Fetch { path, fault } => Fault::new(format_args!(
             "the log could not be verified: `{path}` {fault}"
         ))
-        .hint("nothing is said about the log itself; is the authority running, and is this its address?")
+        .hint("the log itself was not judged; check that the authority runs, and that this is its address")
         .status(NOT_VERIFIED),
         LogFault::Head(HeadFault::Expired) => {
-            Fault::new("the log could not be judged: what is served is of a head that has expired")
+            Fault::new("the log could not be judged: the served files belong to an expired head")
                 .hint(
-                    "nothing is said about the log itself; bring the mirror up to date, or ask the authority",
+                    "the log itself was not judged; update the mirror, or ask the authority",
                 )
                 .status(NOT_VERIFIED)
         }
         LogFault::Head(HeadFault::Ahead) => Fault::new(format_args!("the log could not be judged: {}", HeadFault::Ahead))
-            .hint("a clock is wrong: look at that of this machine, then at that of the authority, now and when the head was signed; nothing is said about the log itself")
+            .hint("a clock is wrong: check the clock of this machine, then the clock of the authority, now and when the head was signed; the log itself was not judged")
             .status(NOT_VERIFIED),
-        LogFault::Moving => Fault::new("the log could not be judged: files of its head were gone too often before they were read, since it moved")
-            .hint("nothing is said about the log itself; it is being added to without a pause: run it again, from nearer by, or on a mirror")
+        LogFault::Moving => Fault::new("the log could not be judged: its head changed too often, and its files were gone before they were read")
+            .hint("the log itself was not judged; it grows without a pause: run it again, closer to the authority, or on a mirror")
             .status(NOT_VERIFIED),
         found @ LogFault::Unfinished(_) => Fault::new(format_args!("the log could not be judged: {found}"))
-            .hint("nothing is said about the log itself; a copy is under way or was cut short: copy again, or run it again once the copy is done")
+            .hint("the log itself was not judged; a copy is under way or was interrupted: copy again, or run it again once the copy is done")
             .status(NOT_VERIFIED),
         LogFault::PastEnd { .. } => Fault::new(fault)
-            .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
+            .hint("positions count from 0; for a larger log than the served one, ask the authority itself")
             .status(2),
-        found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
-            .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
+        found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself is valid, but the files that lead to its head are not: {found}"))
+            .hint("followers refuse it and fetch the whole head; copy the mirror again, or keep the file as evidence"),
         // these are unsigned, so they are evidence against the server
         found @ (LogFault::FloorsDiffer | LogFault::ListingDiffers | LogFault::PageDiffers { .. }) => Fault::new(format_args!(
-            "the log itself holds, but not what is served beside it: {found}"
+            "the log itself is valid, but other served files are not: {found}"
         ))
-        .hint("copy a mirror anew, or bring it up to date; if the authority itself serves it, keep it as evidence"),
+        .hint("copy a mirror again, or update it; if the authority itself serves it, keep it as evidence"),
         LogFault::LogKeyUnlisted { key } => unlisted(&key),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         // nothing verified under the given keys: it may be another log
         fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
-            Fault::new(format_args!("the log does not hold by what it is judged by: {fault}"))
-                .hint("are roots, `--root-threshold`, log key and witnesses those of this log, and was its trust list handed in? If so, keep what is served as evidence")
+            Fault::new(format_args!("the log is not valid under the given keys: {fault}"))
+                .hint("check that roots, `--root-threshold`, log key and witnesses belong to this log, and that its trust list was submitted; if so, keep the served files as evidence")
         }
         fault => {
-            Fault::new(format_args!("the log does not hold: {fault}")).hint("keep what is served as evidence")
+            Fault::new(format_args!("the log is not valid: {fault}")).hint("keep the served files as evidence")
         }
     }
 }
@@ -194,7 +194,7 @@ pub fn fault(fault: LogFault) -> Fault {
 /// The fault for a given log key that no trust list of the log names or named. It was given on purpose, so it is not ignored.
 pub fn unlisted(key: &str) -> Fault {
     Fault::new(LogFault::LogKeyUnlisted { key: key.to_owned() })
-        .hint("was it mistyped, or is it that of another log? Compare it with what the authority's operator tells (`log.pub`)")
+        .hint("check for a typing error, or the key of another log; compare it with the key from the operator (`log.pub`)")
 }
 
 fn overridden(one: &Overridden) -> serde_json::Value {

@@ -91,7 +91,7 @@ impl Log {
                 std::thread::sleep(LOOK);
                 let lost = lost();
                 if lost == before && lost > reported {
-                    tracing::warn!(lost, "log lines were lost: standard error was not read, or took nothing");
+                    tracing::warn!(lost, "log lines were lost: nothing read standard error");
                     reported = lost;
                 }
                 before = lost;

@@ -60,7 +60,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use crate::fault::{Doing, Fault};
 
-/// Signs, versions and revokes Shared Contexts, and lets through only what they allow.
+/// Signs, versions and revokes Shared Contexts, and passes only the messages that they allow.
 #[derive(Debug, Parser)]
 #[command(name = "semgate", version, propagate_version = true)]
 struct Cli {
@@ -75,7 +75,7 @@ struct Cli {
 enum Job {
     /// Authority, firewall and a sample agent on loopback, with throw-away certificates
     Up(up::UpArgs),
-    /// `up`, and the paper's scenarios played through it, each verdict shown and checked
+    /// Run `up`, play the paper's scenarios through it, and check each verdict
     Demo(demo::DemoArgs),
     Say(say::Say),
     #[command(subcommand)]

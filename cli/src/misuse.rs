@@ -29,10 +29,10 @@ pub fn fault(error: &clap::Error) -> Option<Fault> {
             }
         }
         ErrorKind::InvalidValue if value == "``" || value.is_empty() => format!("{arg} has no value"),
-        ErrorKind::InvalidValue => format!("{value} is no value of {arg}"),
+        ErrorKind::InvalidValue => format!("{value} is not a value of {arg}"),
         ErrorKind::ValueValidation => match std::error::Error::source(error) {
-            Some(why) => format!("{value} is no value of {arg}: {why}"),
-            None => format!("{value} is no value of {arg}"),
+            Some(why) => format!("{value} is not a value of {arg}: {why}"),
+            None => format!("{value} is not a value of {arg}"),
         },
         ErrorKind::TooManyValues => format!("{value} is one value too many of {arg}"),
         ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
@@ -46,10 +46,10 @@ pub fn fault(error: &clap::Error) -> Option<Fault> {
     let meant = meant.into_iter().map(of).find(|names| !names.is_empty());
     let (possible, commands) = (of(ContextKind::ValidValue), of(ContextKind::ValidSubcommand));
     let hint = match (meant, possible, commands) {
-        (Some(meant), ..) => format!("did you mean {meant}? `--help` tells all"),
+        (Some(meant), ..) => format!("did you mean {meant}? `--help` lists all"),
         (None, possible, _) if !possible.is_empty() => format!("one of {possible}"),
         (None, _, commands) if !commands.is_empty() => format!("one of {commands}"),
-        _ => "the same with `--help` tells what it takes".to_owned(),
+        _ => "the same with `--help` shows its arguments".to_owned(),
     };
     Some(Fault::new(message).hint(hint).status(MISUSED))
 }

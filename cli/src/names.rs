@@ -26,11 +26,11 @@ pub fn version(text: &str) -> String {
 /// It is empty, too long, or has invisible characters.
 pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
     if text.trim().is_empty() {
-        let hint = "everybody reads it in the log, and it cannot be added later";
+        let hint = "the log shows it to everybody, and it cannot be added later";
         return Err(Fault::new(format_args!("`{flag}` is empty")).hint(hint).status(2));
     }
     check_new_reason(text).map_err(|why| {
-        let hint = format!("at most {MAX_REASON_BYTES} bytes, of characters that everybody sees");
+        let hint = format!("at most {MAX_REASON_BYTES} bytes of visible characters");
         Fault::new(format_args!("`{flag}`: {why}")).hint(hint).status(2)
     })
 }

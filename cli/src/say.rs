@@ -16,7 +16,7 @@ use crate::names;
 use crate::terminal;
 use crate::up_directory::UpDirectory;
 
-/// Says one concept or task to the agent behind the gateway.
+/// Say one concept or task to the upstream agent of the gateway
 #[derive(Debug, Args)]
 pub struct Say {
     /// The context, as a URN or in short: `payment:v1.1`
@@ -26,7 +26,7 @@ pub struct Say {
     /// Its members, a JSON object; sent as given
     #[arg(value_name = "JSON")]
     members: String,
-    /// The agent of `up.json` that says it
+    /// The agent of `up.json` that sends it
     #[arg(long = "as", value_name = "AGENT", default_value = "retailer-7")]
     speaker: String,
     /// The speech act; default: the first that the concept allows of QUERY, REQUEST (tasks) and INFORM
@@ -103,7 +103,7 @@ impl Line<'_> {
     /// `json` is not a JSON object.
     pub fn message(&self, concept: &str, json: &str) -> Result<String, Fault> {
         let members = json.trim().strip_prefix('{').and_then(|j| j.strip_suffix('}')).ok_or_else(|| {
-            Fault::new("the third word is no JSON object")
+            Fault::new("the third argument is not a JSON object")
                 .status(2)
                 .hint(r#"for instance: semgate say supplyChain:v1.0 current_decision '{"item_id":"beer","quantity":120}'"#)
         })?;
@@ -206,13 +206,13 @@ pub struct SendOutcome {
     /// Advice for the sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Delivery to the agent behind: `no`, `yes`, `unknown`.
+    /// Delivery to the upstream agent: `no`, `yes`, `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered: Option<String>,
     /// Id of the operator's record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision_id: Option<String>,
-    /// The reply of the agent behind.
+    /// The reply of the upstream agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Value>,
 }
@@ -296,7 +296,7 @@ impl SendOutcome {
             ("ALLOWED", _) => Ok(0),
             (_, Some(_)) => Ok(REFUSED),
             _ => Err(Fault::new(format_args!("the gateway answered {} without a code", self.status))
-                .hint("is a gateway of Semgate at this address?")),
+                .hint("check that a gateway of Semgate is at this address")),
         }
     }
 }

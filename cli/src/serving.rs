@@ -26,20 +26,22 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
             "another program has this address: end it, or configure another one (`listen`, `admin`)"
         }
         RunFault::Damaged { .. } => {
-            "nothing is repaired by guessing: docs/how-to/run-an-authority.md tells how to restore"
+            "the authority repairs nothing by itself: docs/how-to/run-an-authority.md describes how to restore"
         }
         RunFault::Missing { .. } => {
-            "put it back from where it is kept; docs/how-to/run-an-authority.md tells what lies where"
+            "restore it from its copy; docs/how-to/run-an-authority.md describes each file"
         }
-        RunFault::Io { .. } => "is it there, is there room, and may whoever runs this write it?",
+        RunFault::Io { .. } => {
+            "check that it exists, that the disk has room, and that this user may write it"
+        }
         RunFault::Keys { .. } => {
-            "docs/how-to/run-an-authority.md tells which key and certificate goes where, and how each is replaced"
+            "docs/how-to/run-an-authority.md describes each key and certificate, and how to replace it"
         }
-        RunFault::Config(_) => "docs/reference/config.md tells what each setting means",
+        RunFault::Config(_) => "docs/reference/config.md describes each setting",
         RunFault::Signer { .. } => {
-            "is the token there, and unlocked? What was submitted was not done; try again"
+            "check that the token is present and unlocked; the submission was not carried out, so try again"
         }
-        RunFault::Stopped(_) => "its log says what came before; start it again",
+        RunFault::Stopped(_) => "its log shows the cause; start it again",
     };
     Fault::new(format_args!("{what}: {why}")).hint(hint)
 }

@@ -16,10 +16,8 @@ use crate::fault::{Doing, Fault};
 /// # Errors
 /// It cannot be read, or holds none.
 pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
-    Roots::from_pem(&read(path)?, &ChainLimits::default()).hinted(
-        format_args!("`{}`", path.display()),
-        "the certificates of roots are meant, as PEM: `roots.pem`",
-    )
+    Roots::from_pem(&read(path)?, &ChainLimits::default())
+        .hinted(format_args!("`{}`", path.display()), "give the certificates of roots as PEM: `roots.pem`")
 }
 
 /// Reads a PEM file of a chain, leaf first.
@@ -27,10 +25,8 @@ pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
 /// # Errors
 /// It cannot be read, or holds none.
 pub fn read_chain(path: &Path) -> Result<Chain, Fault> {
-    Chain::from_pem(&read(path)?, &ChainLimits::default()).hinted(
-        format_args!("`{}`", path.display()),
-        "a certificate with those above it is meant, as PEM, the leaf first",
-    )
+    Chain::from_pem(&read(path)?, &ChainLimits::default())
+        .hinted(format_args!("`{}`", path.display()), "give a certificate chain as PEM, leaf first")
 }
 
 /// Reads a PEM file of a private key.
@@ -38,10 +34,8 @@ pub fn read_chain(path: &Path) -> Result<Chain, Fault> {
 /// # Errors
 /// It cannot be read, or holds none.
 pub fn read_key(path: &Path) -> Result<KeyPair, Fault> {
-    KeyPair::from_pem(&read(path)?, &ring_random()).hinted(
-        format_args!("`{}`", path.display()),
-        "a private key is meant, as PKCS#8 in PEM: ECDSA over P-256",
-    )
+    KeyPair::from_pem(&read(path)?, &ring_random())
+        .hinted(format_args!("`{}`", path.display()), "give a private key as PKCS#8 in PEM: ECDSA over P-256")
 }
 
 /// Reads a text file.
@@ -63,13 +57,13 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Fault> {
 /// The fault for an unreadable file, with its remedy.
 pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
     let hint = match why.kind() {
-        std::io::ErrorKind::NotFound => "is this its name, seen from the directory that you are in?",
+        std::io::ErrorKind::NotFound => "check its name relative to the current directory",
         std::io::ErrorKind::PermissionDenied => {
-            "it belongs to somebody else: ask for it, or use a copy of your own"
+            "it belongs to another user: ask for access, or use your own copy"
         }
         std::io::ErrorKind::IsADirectory => "name the file within it",
-        std::io::ErrorKind::InvalidData => "a text was expected, in UTF-8",
-        _ => "it has to be a file that can be read",
+        std::io::ErrorKind::InvalidData => "the file must be text in UTF-8",
+        _ => "it must be a readable file",
     };
     Fault::new(format_args!("cannot read `{}`: {why}", path.display())).hint(hint)
 }
@@ -81,7 +75,7 @@ pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
 pub fn signing_key(location: &str) -> Result<Arc<dyn SigningKey>, Fault> {
     semgate_authority::signing_key(location).hinted(
         format_args!("key `{}`", shown(location)),
-        "name a PEM file with a P-256 key, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one, or a `pkcs11:` URI as docs/how-to/run-an-authority.md has them",
+        "name a PEM file with a P-256 key, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one, or a `pkcs11:` URI as in docs/how-to/run-an-authority.md",
     )
 }
 
@@ -141,16 +135,16 @@ pub fn make_dir(path: &Path) -> Result<(), Fault> {
 /// The fault for an unwritable file, with its remedy.
 pub fn unwritable(path: &Path, why: &std::io::Error) -> Fault {
     let hint = match why.kind() {
-        std::io::ErrorKind::NotFound => "make the directory that it is to lie in",
+        std::io::ErrorKind::NotFound => "create its directory first",
         std::io::ErrorKind::PermissionDenied => {
-            "it belongs to somebody else: name another place, or ask for this one"
+            "it belongs to another user: choose another path, or ask for access"
         }
         std::io::ErrorKind::StorageFull => "the disk is full: make room",
-        std::io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there: name another place",
+        std::io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there: choose another path",
         std::io::ErrorKind::AlreadyExists
         | std::io::ErrorKind::NotADirectory
-        | std::io::ErrorKind::IsADirectory => "something else has this name: name another place",
-        _ => "it has to be a place that can be written to",
+        | std::io::ErrorKind::IsADirectory => "something else has this name: choose another path",
+        _ => "the path must be writable",
     };
     Fault::new(format_args!("cannot write `{}`: {why}", path.display())).hint(hint)
 }

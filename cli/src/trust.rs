@@ -37,7 +37,7 @@ pub enum TrustJob {
     },
     /// Draft the next trust list: the one in effect with these changes
     Draft(Box<draft::ListArgs>),
-    /// Draft that a key is compromised: its signatures from an index on are invalid
+    /// Draft a statement that a key is compromised: its signatures from an index on are invalid
     Compromise(draft::CompromiseArgs),
     /// Draft a lower floor of a line
     LowerFloor(draft::LowerArgs),
@@ -63,7 +63,7 @@ pub struct SignStatement {
     /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     key: String,
-    /// Its certificate; default: `KEY.pem` beside `KEY.key`; required if the key is in a token
+    /// Its certificate; default: `KEY.pem` next to `KEY.key`; required if the key is in a token
     #[arg(long)]
     cert: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ impl SignStatement {
         };
         if !in_list {
             tell!(
-                "warning: `{}` is the certificate of no root key {}: its signature counts only where the list in effect names it",
+                "warning: `{}` is not the certificate of a root key {}: its signature counts only where the list in effect names it",
                 root.thumbprint(),
                 if root.is_self_issued() {
                     "of the list that it signs"
@@ -136,7 +136,7 @@ fn root_key(
 ) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
     let named = || format!("name the certificate of this key with `{option}`");
     if cert.is_none() && in_device(location) {
-        return Err(Fault::new("a key in a token has no certificate beside it").hint(named()));
+        return Err(Fault::new("a key in a token has no certificate file").hint(named()));
     }
     let cert = cert.map_or_else(|| Path::new(location).with_extension("pem"), Path::to_path_buf);
     let chain = read_chain(&cert)?;
@@ -144,7 +144,7 @@ fn root_key(
     let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
     let root = RootKey::of(root, &ChainLimits::default()).hinted(
         format_args!("`{}`", cert.display()),
-        "the certificate of a root key is meant: ECDSA over P-256",
+        "give the certificate of a root key: ECDSA over P-256",
     )?;
     if root.key() != key.public() {
         return Err(
@@ -163,7 +163,7 @@ fn read_draft(file: &Path) -> Result<(MultiJws, RootStatement), Fault> {
     let signed = SignedStatement::of_root(jws.clone(), &Prefix::default()).doing(what())?;
     match signed.unverified() {
         Statement::Root(said) => Ok((jws, (**said).clone())),
-        _ => Err(Fault::new(format_args!("{} is no statement of the root", what()))),
+        _ => Err(Fault::new(format_args!("{} is not a statement of the root", what()))),
     }
 }
 

@@ -144,9 +144,9 @@ async fn publish_library(operator: &Client, authority: &str, dir: &Path) -> Resu
         if reply.status == 409 && reply.code().as_deref() == Some("urn_taken") {
             let dir = dir.display();
             return Err(Fault::new(format_args!(
-                "`{dir}` was made by another version of semgate: its authority has another document as `{name}` than this one ships"
+                "`{dir}` was made by another version of semgate: its authority has another document for `{name}` than this version ships"
             ))
-            .hint("begin in a new directory with `--dir`, or go on with the version that made this one: what is published never changes"));
+            .hint("begin in a new directory with `--dir`, or continue with the version that made this one: a published document never changes"));
         }
         answer(&reply).map_err(|fault| fault.within(format_args!("publishing `{name}`")))?;
     }
@@ -172,7 +172,7 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())).hint(
-        "`/readyz` and `/status` of its admin address say what it waits for; docs/how-to/run-a-gateway.md",
+        "`/readyz` and `/status` of its admin address show what it waits for; docs/how-to/run-a-gateway.md",
     ))
 }
 

@@ -20,7 +20,7 @@ pub struct UpFile {
     pub gateway: GatewayUrls,
     /// The gateway's admin address.
     pub admin_url: String,
-    /// The agent behind the gateway.
+    /// The upstream agent.
     pub sample_agent: SampleAgent,
     /// One PEM file with every root.
     pub roots: PathBuf,
@@ -47,7 +47,7 @@ pub struct GatewayUrls {
     pub a2a: String,
 }
 
-/// The agent behind.
+/// The upstream agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampleAgent {
     /// Its identity, the value for `receiver_id`.
@@ -89,7 +89,7 @@ impl UpDirectory {
         })?;
         let up = serde_json::from_slice(&text).hinted(
             format_args!("`{}`", path.display()),
-            format_args!("`semgate up --dir {}` writes it anew", dir.display()),
+            format_args!("`semgate up --dir {}` writes it again", dir.display()),
         )?;
         Ok(Self { dir: dir.to_path_buf(), up })
     }

@@ -110,7 +110,7 @@ fn naming(term: &Term) -> impl Iterator<Item = Warning> {
         Some(Warning {
             pointer: pointer(&path),
             rule: "names-its-type",
-            what: "this member names the type of content in native L8 and A2A: as an argument it passes in MCP alone",
+            what: "this member names the type of content in native L8 and A2A: as an argument it passes only in MCP",
         })
     })
 }
@@ -151,10 +151,7 @@ fn lint_schema(map: &Map<String, Value>, path: &[String], sides: Sides, warnings
     let mut warn = |rule, what| warnings.push(Warning { pointer: pointer(path), rule, what });
     if is(map, "number") && !["multipleOf", "enum", "const"].iter().any(|keyword| map.contains_key(*keyword))
     {
-        warn(
-            "number-unseen",
-            "a number without `multipleOf`: policies cannot see it; a multiple of 0.0001 they can",
-        );
+        warn("number-unseen", "a number without `multipleOf`: policies see only multiples of 0.0001");
     }
     if sides.accepts {
         warn_accepted(map, &mut warn);
@@ -200,11 +197,14 @@ fn warn_accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'
     if is_open(map) {
         warn(
             "open-object",
-            "an open object: a later minor version can name no member that takes less than what may have been sent under that name",
+            "an open object: a later minor version cannot restrict a member that senders may already use",
         );
     }
     if has("oneOf") {
-        warn("one-of", "`oneOf`: a later branch that overlaps breaks what fits both; `anyOf` grows safely");
+        warn(
+            "one-of",
+            "`oneOf`: a later branch that overlaps rejects values that fit both; `anyOf` grows safely",
+        );
     }
 }
 
@@ -218,13 +218,13 @@ fn warn_answered(
     if has("enum") || has("x-code-list") {
         warn(
             "closed-answer",
-            "a list in what is answered: a later minor version can add no value to it, since old callers read it",
+            "a list in an answer: a later minor version cannot add a value, since old callers read it",
         );
     }
     if has("anyOf") || has("oneOf") {
         warn(
             "closed-answer",
-            "branches in what is answered: a later minor version can add none that takes more, since old callers read it",
+            "branches in an answer: a later minor version cannot add one that accepts more, since old callers read it",
         );
     }
     // where it is one of several schemas for a value, the schema around it states if it is closed
@@ -233,21 +233,21 @@ fn warn_answered(
     if alone && (is(map, "object") || has("properties")) && !is_open(map) {
         warn(
             "closed-answer",
-            "a closed object in what is answered: a later minor version can add no member to it, since old callers read it; to an open one it can",
+            "a closed object in an answer: a later minor version cannot add a member, since old callers read it; an open object can grow",
         );
     }
     if has("required") {
-        warn("required-answer", "required in what is answered: a later minor version can never leave it out");
+        warn("required-answer", "required in an answer: a later minor version can never leave it out");
     }
     if map.get("x-free-text") == Some(&Value::Bool(true)) {
         warn(
             "free-text-answer",
-            "free text in what is answered: its `maxLength` can never be raised in a later minor version",
+            "free text in an answer: its `maxLength` can never be raised in a later minor version",
         );
     } else if BOUNDS.iter().any(|keyword| has(keyword)) {
         warn(
             "bound-answer",
-            "a bound in what is answered: it can never be widened in a later minor version, since old callers read it",
+            "a bound in an answer: it can never be widened in a later minor version, since old callers read it",
         );
     }
 }

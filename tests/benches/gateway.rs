@@ -3,7 +3,7 @@
 //!
 //!     cargo bench -p semgate --bench gateway
 //!
-//! Processor time is read from `/proc/<pid>/stat` of the proxy alone; client and agent behind are other processes and threads. The rounds
+//! Processor time is read from `/proc/<pid>/stat` of the proxy alone; client and upstream agent are other processes and threads. The rounds
 //! of all are interleaved, the median of the rounds is printed.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

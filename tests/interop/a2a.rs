@@ -136,7 +136,7 @@ fn the_card_names_the_gateway_and_no_context() {
     assert_eq!(answer.status, 200);
     let card = answer.json();
     assert_eq!(card["supportedInterfaces"][0]["url"].as_str(), Some(a2a.as_str()), "{card}");
-    assert_eq!(card["capabilities"]["streaming"], json!(true), "as the agent behind says");
+    assert_eq!(card["capabilities"]["streaming"], json!(true), "as the upstream agent says");
     let text = card.to_string().replace(EXTENSION, "");
     assert!(!text.contains("urn:contexts:"), "F0-47: a public card names the extension only: {text}");
 }

@@ -21,7 +21,7 @@ const PATIENT: Duration = Duration::from_secs(1);
 /// A connection of an agent.
 pub type Stream = StreamOwned<ClientConnection, std::net::TcpStream>;
 
-/// A gateway on two threads, with an agent behind that answers each message.
+/// A gateway on two threads, with an upstream agent that answers each message.
 pub struct House {
     pub up: Up,
     pub gateway: Gateway,
@@ -51,7 +51,7 @@ pub fn message(sender: &str, more: &str) -> String {
     )
 }
 
-/// The answer of the agent behind, to this caller.
+/// The answer of the upstream agent, to this caller.
 pub fn reply(receiver: &str) -> String {
     message("wholesaler-1", "")
         .replace("\"receiver_id\":\"wholesaler-1\"", &format!("\"receiver_id\":\"{receiver}\""))

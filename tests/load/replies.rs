@@ -1,4 +1,4 @@
-//! An agent behind that answers one caller without end.
+//! An upstream agent that answers one caller without end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};

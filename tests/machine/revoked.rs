@@ -82,7 +82,7 @@ fn attack_a_full_volume_and_a_kill_make_no_gateway_forget_a_revocation() {
     assert_eq!(lacking["whole"], false, "{lacking}");
     assert_eq!(metric(&gateway, "semgate_memory_whole{"), 0.0);
     let (ready, why) = admin(&gateway, "/readyz");
-    assert!(ready == 503 && why.contains("is ahead of its memory on disk"), "{ready}: {why}");
+    assert!(ready == 503 && why.contains("is not completely saved on disk"), "{ready}: {why}");
     assert!(why.contains(lacking["fault"].as_str().unwrap()), "{why}");
     assert_eq!(code(&gateway, "v1.0"), "passed", "what counts goes on");
 

@@ -209,10 +209,7 @@ fn what_is_revoked_by_now_was_published_again_without_a_word(up: &Up, file: &str
         assert!(up.semgate(&["context", act, "weather:v1.0"]).status.success());
         let again = up.semgate(&["context", "publish", file]);
         let told = String::from_utf8_lossy(&again.stderr).into_owned();
-        assert!(
-            again.status.success() && told.contains("does not count by now") && told.contains(now),
-            "{told}"
-        );
+        assert!(again.status.success() && told.contains("no longer counts") && told.contains(now), "{told}");
     }
 }
 
@@ -287,11 +284,11 @@ fn certificates_made_by_hand_sign_only_what_can_be_verified() {
     std::fs::write(temporary.path().join("loose.json"), r#"{"context":1,}"#).unwrap();
     std::fs::write(temporary.path().join("loose.toml"), "listen = 5").unwrap();
     for (words, hint) in [
-        (&["context", "check", "nowhere.json"][..], "is this its name"),
+        (&["context", "check", "nowhere.json"][..], "check its name"),
         (&["context", "check", "loose.json"], "a document is JSON read strictly"),
-        (&["context", "verify", "nowhere.json", "--roots", "x"], "is this its name"),
-        (&["authority", "check", "--config", "loose.toml"], "tells what each setting means"),
-        (&["firewall", "check", "--config", "loose.toml"], "tells what each setting means"),
+        (&["context", "verify", "nowhere.json", "--roots", "x"], "check its name"),
+        (&["authority", "check", "--config", "loose.toml"], "describes each setting"),
+        (&["firewall", "check", "--config", "loose.toml"], "describes each setting"),
         (&["authority", "check", "--config", "nowhere.toml"], "make one with `semgate authority init`"),
     ] {
         let shown = String::from_utf8_lossy(&run(words).stderr).into_owned();
@@ -339,26 +336,26 @@ fn every_error_is_one_line_with_a_hint_and_without_control_characters_wherever_i
     write("evil.json", "{\"\\u001b[2J\": 1, \"\\u001b[2J\": 2}");
     for (words, hint) in [
         (&["con\u{1b}[2Jtext\u{7}"][..], "`--help`"),
-        (&["context", "check", "\u{1b}]0;x\u{7}\nerror: forged\u{202e}"], "is this its name"),
+        (&["context", "check", "\u{1b}]0;x\u{7}\nerror: forged\u{202e}"], "check its name"),
         (&["up", "--l8", "\u{9b}2J"], "`--help`"),
         (&["context", "check", "evil.json"], "a document is JSON read strictly"),
-        (&["authority", "check", "--config", "evil.toml"], "tells what each setting means"),
-        (&["firewall", "check", "--config", "evil.toml"], "tells what each setting means"),
-        (&["cert", "leaf", "--usage", "feed", "--by", "nobody", "--out", "x"], "is this its name"),
+        (&["authority", "check", "--config", "evil.toml"], "describes each setting"),
+        (&["firewall", "check", "--config", "evil.toml"], "describes each setting"),
+        (&["cert", "leaf", "--usage", "feed", "--by", "nobody", "--out", "x"], "check its name"),
         (
             &["cert", "leaf", "--usage", "feed", "--by", "none", "--out", "x"],
-            "a certificate with those above it",
+            "give a certificate chain as PEM",
         ),
         (&["cert", "leaf", "--usage", "agent", "--by", "none", "--spiffe", "x", "--out", "x"], ""),
-        (&["cert", "root", "--out", "no/where"], "make the directory"),
-        (&["context", "verify", "evil.json", "--roots", "none.pem"], "a signed context is meant"),
-        (&["log", "verify", "https://x", "--roots", "x", "--log-key", "k"], "an authority tells it as"),
+        (&["cert", "root", "--out", "no/where"], "create its directory"),
+        (&["context", "verify", "evil.json", "--roots", "none.pem"], "name a signed context"),
+        (&["log", "verify", "https://x", "--roots", "x", "--log-key", "k"], "an authority shows it as"),
         (&["log", "key", "--origin", "x", "pkcs11:object=k"], "or a `pkcs11:` URI"),
         (&["policy", "replay", "no.log", "--policies", "."], ""),
         (&["trust", "show", "evil.json"], "make one with `semgate trust draft`"),
         (&["context", "list", "--authority", "https://127.0.0.1:1", "--roots", "none.pem"], "`roots.pem`"),
         (&["say", "payment:v1.1", "transfer", "{}"], "start `semgate up"),
-        (&["up", "--dir", "none.key/x"], "name another place"),
+        (&["up", "--dir", "none.key/x"], "choose another path"),
         (&["context", "diff", "a", "evil.json"], "for instance `payment:v1.1`"),
         (&["authority", "policy", "check", "nowhere"], "name a directory"),
     ] {
@@ -444,7 +441,7 @@ fn a_recognition_that_nobody_could_withdraw_is_refused_and_its_withdrawal_takes_
     let two = format!("four_eyes = [\"revoke\"]\n{head}[[publisher]]{publisher}");
     refused(
         recognise(two.clone()),
-        "1 publishers may revoke on every line of it, and its withdrawal takes 2",
+        "1 publishers may revoke on every line of it, but its withdrawal needs 2",
     );
     let grace = "\n[[publisher]]\nid = \"spiffe://ours.test/grace\"\nrevoke = [\"goods\"]\n";
     good(&recognise(two + grace));

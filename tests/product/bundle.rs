@@ -169,7 +169,7 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
     }
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(&b, &file).unwrap();
-    refused(&gateway, "a directory, unsigned", "no regular file");
+    refused(&gateway, "a directory, unsigned", "not a regular file");
     std::fs::remove_file(&file).unwrap();
     refused(&gateway, "nothing there", "No such file");
 

@@ -1,4 +1,4 @@
-//! Clarification through the running gateway (F0-23 to F0-28, F0-31): what the context answers never reaches the agent behind.
+//! Clarification through the running gateway (F0-23 to F0-28, F0-31): what the context answers never reaches the upstream agent.
 
 use crate::support;
 

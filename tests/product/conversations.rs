@@ -151,7 +151,7 @@ fn f0_12_a_subscription_is_opened_once_and_every_inform_is_held_against_it() {
             "SUBSCRIBE",
             "nothing was proposed",
         ),
-        (vec![agree.clone(), inform.clone(), publish], "REQUEST", "nobody subscribed"),
+        (vec![agree.clone(), inform.clone(), publish], "REQUEST", "without a subscription"),
         (vec![agree, say("REFUSE", "unavailable"), inform], "REQUEST", "it was refused"),
     ] {
         let passed = one(&events, says);

@@ -241,7 +241,7 @@ fn a_lock_and_a_handshake_are_held_with_a_member_and_a_group_says_so() {
     let refused = post(group, &hello);
     assert_eq!(refused.code(), "content_uninspectable");
     let told = refused.json();
-    assert!(told["hint"].as_str().unwrap().starts_with("shake hands with a member"), "{told}");
+    assert!(told["hint"].as_str().unwrap().starts_with("open the handshake with a member"), "{told}");
 }
 
 #[test]

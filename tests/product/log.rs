@@ -197,7 +197,7 @@ fn assert_a_damaged_delta_is_told(told: &Told, dir: &Path, size: u64) {
         std::fs::write(&delta, wrong).unwrap();
         let (status, said) = bad(&told.words(&["log", "verify", &at]));
         let named = said.contains(&format!("`/v1/feed/deltas/{size}`: leads to no head that was signed"));
-        assert!(status == 1 && named && said.contains("the log itself holds"), "{said}");
+        assert!(status == 1 && named && said.contains("the log itself is valid"), "{said}");
         std::fs::write(&delta, &kept).unwrap();
     }
 }
@@ -211,7 +211,7 @@ fn assert_a_damaged_page_is_told_and_heals(up: &Up, told: &Told, dir: &Path, siz
         .unwrap();
     let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
     let named = format!("`/v1/contexts/published/0-{size}` differs from what its entries publish");
-    assert!(status == 1 && said.contains(&named) && said.contains("the log itself holds"), "{said}");
+    assert!(status == 1 && said.contains(&named) && said.contains("the log itself is valid"), "{said}");
     mirror(up, dir);
     assert_eq!(std::fs::read(&page).unwrap(), kept);
     good(&told.words(&["log", "verify", &text(dir)]));
@@ -245,7 +245,7 @@ fn assert_what_is_asked_by_number_and_name_is_judged(told: &Told, up: &Path, dir
         }
         assert!(Command::new("mkfifo").arg(&at).status().unwrap().success());
         let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
-        assert!(status == 4 && said.contains("is no regular file"), "{status}: {said}");
+        assert!(status == 4 && said.contains("is not a regular file"), "{status}: {said}");
         std::fs::remove_file(&at).unwrap();
         if kept {
             std::fs::rename(&aside, &at).unwrap();
@@ -357,7 +357,7 @@ fn a_context_with_its_proof_is_verified_when_everybody_else_is_gone() {
     // A signature alone is still verified without a log key, and what that leaves open is said.
     let alone = run(&["context", "verify", &away("stapled.json"), "--roots", &told.roots]);
     let said = String::from_utf8_lossy(&alone.stderr).into_owned();
-    assert!(alone.status.success() && said.starts_with("not checked: that it was published"), "{said}");
+    assert!(alone.status.success() && said.starts_with("not checked: its publication"), "{said}");
 }
 
 /// TUF's malicious mirror and freeze: a mirror serves gateways, what is changed in it is not accepted, and an old one goes stale.
@@ -386,7 +386,7 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     let known = Told::of(&up);
     let fetch = known.words(&["context", "fetch", "payment:v1.1", "--authority", &url]);
     let said = String::from_utf8(run(&fetch).stderr).unwrap();
-    assert!(said.starts_with("not checked: that it was published, since no proof is served"), "{said}");
+    assert!(said.starts_with("not checked: its publication, since no proof is served"), "{said}");
     let older = up.dir.join("older");
     copy(&dir, &older);
     // A revocation arrives by the mirror too.
@@ -426,10 +426,10 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     wait_for("the old mirror to go stale", || (verdict(&gateway).1 == "status_stale").then_some(()));
     let told = Told::of(&up);
     let (status, said) = bad(&told.words(&["log", "verify", &url]));
-    assert!(status == 4 && said.contains("the log itself holds, but its head has expired"), "{said}");
+    assert!(status == 4 && said.contains("the log itself is valid, but its head has expired"), "{said}");
     good(&told.words(&["log", "verify", "--allow-expired", &url]));
     let (_, said) = bad(&fetch);
-    assert!(said.contains("of a head that has expired") && !said.contains("evidence"), "{said}");
+    assert!(said.contains("belong to an expired head") && !said.contains("evidence"), "{said}");
 }
 
 /// Ends its publisher with the test, whatever becomes of it.
@@ -511,7 +511,7 @@ fn attack_a_copy_that_was_cut_short_between_two_files_accuses_nobody() {
     {
         let (status, said) = bad(&told.words(job));
         assert!(status == 4 && said.contains("could not be judged: status shard 0"), "{status}: {said}");
-        assert!(said.contains("cut short: copy again") && !said.contains("evidence"), "{said}");
+        assert!(said.contains("interrupted: copy again") && !said.contains("evidence"), "{said}");
     }
     mirror(&up, &older);
     good(&told.words(&["log", "verify", &text(&older)]));

@@ -281,7 +281,7 @@ fn attack_lines_that_some_readers_split_or_join_otherwise() {
         ("a batch", format!("{first}\n[{answer}]\n")),
         ("a question of the server", format!("{first}\n{}\n", r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)),
         (
-            "more than an event may have",
+            "more than one event may hold",
             format!("{first}\n{}\n", answer.replacen("[]", &format!("[{}]", " ".repeat(4 << 20)), 1)),
         ),
     ] {

@@ -138,7 +138,7 @@ fn a_model_reads_a_refusal_as_a_result_and_a_failed_tool_in_our_words() {
     let failed = call(&client, "order", json!({"quantity": 3}));
     assert_eq!(
         failed["result"]["content"][0]["text"],
-        "the tool reported an error, and its own words do not pass here"
+        "the tool reported an error, and its text does not pass here"
     );
     let unknown = call(&client, "nothing", json!({}));
     assert!(unknown["error"]["message"].as_str().unwrap().starts_with("concept_undefined"), "{unknown}");

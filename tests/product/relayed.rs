@@ -1,5 +1,5 @@
 //! Two agents that both negotiate by themselves, with the gateway between them (F0-47): the Python client and the library's endpoint, sealed and open,
-//! and what an agent behind or a node on the way may try.
+//! and what an upstream agent or a node on the way may try.
 
 use crate::support;
 
@@ -108,7 +108,7 @@ impl Stage {
     /// How often the operator was told that somebody offers less than before.
     fn alarms(&self) -> usize {
         let log = self.up.dir.join(format!("gateway-{}.log", self.gateway.l8.port()));
-        std::fs::read_to_string(log).unwrap().matches("a peer offers less than it did").count()
+        std::fs::read_to_string(log).unwrap().matches("a peer offers less than before").count()
     }
 
     fn inform(&self, agent: &str, urn: &str, content: &Value, lock: Option<&str>) -> Answer {
@@ -144,7 +144,7 @@ fn f0_47_two_agents_agree_through_the_gateway_sealed_and_open_and_their_session_
         let more: &[&str] = if sealed { &["sealed"] } else { &[] };
         let session = stage.shake(URN, more);
         let lock = session["lock"].as_str().unwrap_or_else(|| panic!("{session}")).to_owned();
-        // the agent behind knows the session by what it computed itself, and takes a message of it
+        // the upstream agent knows the session by what it computed itself, and takes a message of it
         assert!(stage.agent.knows(&session_of(&lock).unwrap()));
         assert_eq!(stage.decide("retailer-7", &lock).status, 202);
         let strange = stage.decide("treasurer-1", &lock);
@@ -257,7 +257,7 @@ fn f0_37_attack_a_hello_put_in_place_of_another_on_the_way_is_found_out() {
 
 #[test]
 fn f0_39_attack_a_select_below_the_floor_is_refused_by_the_gateway() {
-    // the agent behind chooses payment v1.0, which the authority's floor forbids
+    // the upstream agent chooses payment v1.0, which the authority's floor forbids
     let stage = stage(Habit::Only(V1_0));
     let (_, hello) = stage.hello(&[V1_1, V1_0]);
     assert_eq!(refused(&stage.say("retailer-7", &hello)), no(502, "reply_refused", "context_below_floor"));

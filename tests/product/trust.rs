@@ -146,8 +146,8 @@ impl Proofs {
                 words.iter().map(String::as_str).chain(["--trust", text(&trust)]).collect();
             let refused = semgate(&words);
             let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-            let named = why
-                .contains("the key that signed is compromised: nothing counts that it gave from index 0 on");
+            let named =
+                why.contains("the key that signed is compromised: no signature counts from index 0 on");
             assert!(!refused.status.success() && refused.stdout.is_empty() && named, "{why}");
         }
         let fetched = up.semgate(&["context", "fetch", "payment:v1.1"]);
@@ -161,8 +161,8 @@ impl Proofs {
 fn assert_suspects_are_refused(up: &Up) {
     let (root, tls) = (up.dir.join("offline/root.pem"), up.dir.join("offline/tls-issuing.pem"));
     for (certificate, why) in [
-        (text(&root), "is a root, which leaves by a trust list"),
-        (text(&tls), "signs nothing that a log holds"),
+        (text(&root), "is a root, which only a trust list removes"),
+        (text(&tls), "signs no log entry"),
         ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "the authority serves no certificate"),
     ] {
         let refused = up.semgate(&["trust", "compromise", certificate, "--from", "0"]);
@@ -215,7 +215,7 @@ fn a_floor_falls_by_the_root_and_only_so() {
     let lower = ["trust", "lower-floor", "payment", "v1.0", "--out", text(&draft)];
     let refused = up.semgate(&[&lower[..], &["--log-key", &foreign]].concat());
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(why.contains("what the authority serves does not hold") && !draft.exists(), "{why}");
+    assert!(why.contains("the answers of the authority are not valid") && !draft.exists(), "{why}");
     good(&up.semgate(&["trust", "lower-floor", "payment", "v1.0", "--out", text(&draft)]));
     sign(&up.dir, &draft);
     good(&up.semgate(&["trust", "submit", text(&draft)]));

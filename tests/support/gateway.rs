@@ -1,4 +1,4 @@
-//! A second gateway of the running `up`, with plain listeners on loopback and an agent behind that a test makes.
+//! A second gateway of the running `up`, with plain listeners on loopback and an upstream agent that a test makes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -159,7 +159,7 @@ impl Drop for Gateway {
     }
 }
 
-/// An agent behind that answers every request with these bytes, and counts.
+/// An upstream agent that answers every request with these bytes, and counts.
 pub struct Scripted {
     pub address: SocketAddr,
     received: Arc<AtomicU64>,

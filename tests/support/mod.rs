@@ -67,7 +67,7 @@ impl Up {
         Up::start_in(dir)
     }
 
-    /// Starts one in a fresh directory whose gateway has this agent behind its A2A route.
+    /// Starts one in a fresh directory whose gateway has this upstream agent its A2A route.
     pub fn before(agent: &TaskAgent) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let dir = temporary.path().join("semgate");
@@ -137,7 +137,7 @@ impl Up {
         (output.status.code().unwrap(), json)
     }
 
-    /// How many messages reached the agent behind.
+    /// How many messages reached the upstream agent.
     pub fn received(&self) -> u64 {
         let url = format!("{}/received", self.text("/sample_agent/url"));
         plain_get(&url).json()["received"].as_u64().unwrap()

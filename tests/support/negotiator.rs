@@ -1,4 +1,4 @@
-//! An agent behind a gateway that negotiates by itself, with the library's endpoint: native L8 over HTTP/1.1 on loopback.
+//! An upstream agent that negotiates by itself, with the library's endpoint: native L8 over HTTP/1.1 on loopback.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};

@@ -1,4 +1,4 @@
-//! An agent behind a gateway that keeps tasks and restates what it is sent: A2A 1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC.
+//! An upstream agent that keeps tasks and restates what it is sent: A2A 1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -234,7 +234,7 @@ impl Audit {
         }
         match append(&self.path) {
             Ok(file) => inner.file = file,
-            Err(e) => tracing::error!("the audit log cannot be opened again, the old file is kept: {e}"),
+            Err(e) => tracing::error!("cannot reopen the audit log; the old file stays in use: {e}"),
         }
     }
 }

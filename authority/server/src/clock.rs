@@ -41,10 +41,10 @@ impl ClockFault {
     pub fn advice(self) -> &'static str {
         match self {
             Self::Jumped(_) => {
-                "nothing is signed till it is set back; if it is right now, start the authority again"
+                "the authority signs nothing until the clock is set back; if the clock is right, start the authority again"
             }
             Self::Behind(_) => {
-                "readers refuse heads by a time ahead, so nothing new is signed till the clock has reached it"
+                "readers refuse heads from the future, so the authority signs nothing until the clock reaches that time"
             }
         }
     }
@@ -57,7 +57,7 @@ impl fmt::Display for ClockFault {
             Self::Behind(by) => {
                 write!(
                     f,
-                    "the clock is {by} seconds behind what was signed last: it was ahead then, or is behind now"
+                    "the clock is {by} seconds behind the last signature: it was ahead then, or is behind now"
                 )
             }
         }

@@ -208,25 +208,26 @@ impl Witness {
                 return None;
             }
             Answer::Saw(size) if size > log.size() || (size == log.size() && self.size == size) => {
-                ahead = Some(format!("saw a log of {size} entries that is not this one of {}", log.size()));
+                ahead =
+                    Some(format!("saw a log of {size} entries that differs from this log of {}", log.size()));
                 "it saw another log".to_owned()
             }
             // The proof began at the size that the witness itself named.
             Answer::Unproved if self.size > 0 => {
                 let (saw, has) = (self.size, log.size());
                 ahead = Some(format!(
-                    "says that this log of {has} entries does not continue the {saw} that it saw"
+                    "says that this log of {has} entries does not continue the {saw} entries that it saw"
                 ));
-                "the proof did not convince it".to_owned()
+                "it rejected the proof".to_owned()
             }
             Answer::Saw(size) if size != self.size => {
                 self.size = size;
                 if !last {
                     return None;
                 }
-                "it told another size than before".to_owned()
+                "it reported another size than before".to_owned()
             }
-            Answer::Saw(_) | Answer::Unproved => "it refuses what it asked for".to_owned(),
+            Answer::Saw(_) | Answer::Unproved => "it refuses the proof that it asked for".to_owned(),
             Answer::Failed(why) => why,
         };
         tracing::warn!("the witness `{name}` did not cosign {} entries: {why}", log.size());
@@ -236,7 +237,7 @@ impl Witness {
         let ahead = ahead?;
         metrics.count("semgate_authority_witness_ahead_total", &[("witness", name.clone())]);
         Some(format!(
-            "the witness `{name}` {ahead}: this is an older state or a fork; bring the newest log back (see Restore in \
+            "the witness `{name}` {ahead}: this is an older state or a fork; restore the newest log (see Restore in \
              docs/how-to/run-an-authority.md)"
         ))
     }
@@ -249,8 +250,8 @@ fn cosignature(key: &CosignerVerifier, text: &str, answer: &str, now: u64) -> An
     match by(now.saturating_add(MAX_AHEAD)) {
         Some(line) => Answer::Line(line),
         None if by(u64::MAX).is_some() => Answer::Failed(format!(
-            "its cosignature is dated more than {MAX_AHEAD} seconds ahead: its clock is wrong, or the one here"
+            "its cosignature is dated more than {MAX_AHEAD} seconds ahead: its clock or the clock here is wrong"
         )),
-        None => Answer::Failed("it answered no cosignature of its key".to_owned()),
+        None => Answer::Failed("its answer holds no cosignature by its key".to_owned()),
     }
 }

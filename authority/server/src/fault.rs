@@ -90,7 +90,7 @@ impl RunFault {
 impl fmt::Display for RunFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Locked(path) => write!(f, "another authority holds `{}`", path.display()),
+            Self::Locked(path) => write!(f, "another authority uses `{}`", path.display()),
             Self::Io { doing, path, source } => write!(f, "{doing} `{}`: {source}", path.display()),
             Self::Damaged { path, what } => write!(f, "`{}` is damaged: {what}", path.display()),
             Self::Missing { path, what } => write!(f, "`{}` is missing: {what}", path.display()),

@@ -146,7 +146,7 @@ impl Index {
     ) -> Result<Self, RunFault> {
         remove(dir)?;
         disk::make_dir(dir)?;
-        let failed = |e: IndexFault| RunFault::damaged(dir, format_args!("a new index cannot be made: {e}"));
+        let failed = |e: IndexFault| RunFault::damaged(dir, format_args!("cannot create a new index: {e}"));
         let index = open_on_thread(dir, prefix, |index| index).map_err(failed)?;
         index.db.insert(META_FORMAT, FORMAT).map_err(|e| failed(e.into()))?;
         index.update(position, listed).map_err(failed)?;
@@ -259,7 +259,7 @@ impl Index {
         let damaged = |what: &str| Reason::Damaged(what.to_owned());
         let failed = |e: sled::Error| Reason::Damaged(e.to_string());
         if self.db.get(META_FORMAT).map_err(failed)?.as_deref() != Some(FORMAT) {
-            return Err(damaged("it is of another format"));
+            return Err(damaged("it has another format"));
         }
         let at = self.db.get(META_POSITION).map_err(failed)?;
         let at = at.as_deref().and_then(decode_position).ok_or_else(|| damaged("it has no position"))?;
@@ -267,16 +267,16 @@ impl Index {
             return Err(Reason::Behind);
         }
         if at != position {
-            return Err(damaged("it is of another log"));
+            return Err(damaged("it belongs to another log"));
         }
         let all = self.all().map_err(|e| Reason::Damaged(e.0))?;
         if all != listed || self.digests.len() != listed.len() {
-            return Err(damaged("it does not say what the log says"));
+            return Err(damaged("it differs from the log"));
         }
         for one in listed {
             let urn = self.digests.get(one.digest.as_bytes()).map_err(failed)?;
             if urn.as_deref() != Some(one.urn.as_str().as_bytes()) {
-                return Err(damaged("it does not say what the log says"));
+                return Err(damaged("it differs from the log"));
             }
         }
         Ok(())

@@ -153,7 +153,7 @@ pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
         return Err(RunFault::keys(
             &config.tls.client_roots,
             format_args!(
-                "one root key in it makes every publisher, though it takes {needed} to speak for the root: name the issuing certificate for TLS alone as `tls.client_roots` (`offline/tls-issuing.pem` of `init`)"
+                "one root key in it can certify any publisher, although it takes {needed} to speak for the root: name only the issuing certificate for TLS as `tls.client_roots` (`offline/tls-issuing.pem` of `init`)"
             ),
         ));
     }
@@ -165,7 +165,7 @@ pub(crate) fn warn_of_root_keys(config: &Config, anchors: &Anchors) {
     let split = anchors.threshold() > 1;
     if split && client_roots(config).is_ok_and(|clients| has_key_of(&clients, anchors.roots())) {
         tracing::warn!(
-            "`{}` holds a root key: whoever has that one makes every publisher, though it takes {} to speak for the root",
+            "`{}` holds a root key, which alone can certify any publisher, although it takes {} to speak for the root",
             config.tls.client_roots.display(),
             anchors.threshold()
         );
@@ -248,7 +248,7 @@ pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
 fn warn_if_open(path: &Path) {
     let mode = std::fs::metadata(path).map(|m| m.permissions().mode() & 0o077);
     if mode.is_ok_and(|open| open != 0) {
-        tracing::warn!("`{}` can be read by others than its owner", path.display());
+        tracing::warn!("`{}` is readable by users other than its owner", path.display());
     }
 }
 

@@ -34,11 +34,11 @@ impl Metrics {
             ("semgate_authority_requests_total", "requests answered, by method and status"),
             (
                 "semgate_authority_connections_refused_total",
-                "connections closed because an account, the strangers, handshakes or all reached their bound",
+                "connections closed because an account, the unknown callers, the handshakes or the total reached the limit",
             ),
             (
                 "semgate_authority_strangers_refused_total",
-                "attempts to write of holders of certificates who are no publishers",
+                "attempts to write by certificate holders that are not publishers",
             ),
             (
                 "semgate_authority_handshakes_failed_total",
@@ -46,9 +46,9 @@ impl Metrics {
             ),
             (
                 "semgate_authority_client_crls_total",
-                "revocation lists of publishers, by what became of them; looks that found no directory",
+                "revocation lists of publishers, by result; also reads that found no directory",
             ),
-            ("semgate_authority_tls_reloads_total", "changed tls files, by whether they were taken up"),
+            ("semgate_authority_tls_reloads_total", "changed tls files, by whether they are in use"),
             (
                 "semgate_authority_unsigned_total",
                 "heads and batches that a key did not sign because its device failed",
@@ -61,8 +61,8 @@ impl Metrics {
             ("semgate_authority_deltas_total", "times a delta was made by this process"),
             ("semgate_authority_listings_total", "times the listing of contexts was made by this process"),
             ("semgate_authority_pages_total", "times a page of the listing was made by this process"),
-            ("semgate_log_lines_lost_total", "log lines that standard error did not take in time"),
-            ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
+            ("semgate_log_lines_lost_total", "log lines lost because standard error was too slow"),
+            ("semgate_authority_index_rebuilt_total", "rebuilds of the index by this process"),
         ] {
             one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));
         }
@@ -72,7 +72,7 @@ impl Metrics {
             ("semgate_authority_evidence", "files of evidence"),
             (
                 "semgate_authority_reserve_whole",
-                "1 while all reserved room is there, 0 while nothing is published for want of it",
+                "1 while the reserved room is complete, 0 while publishing waits for it",
             ),
             ("semgate_authority_head_issued_seconds", "issued_at of the current head, unix time"),
             ("semgate_authority_head_next_update_seconds", "next_update of the current head, unix time"),

@@ -166,7 +166,7 @@ impl Proposals {
             let read = serde_json::from_slice::<Written>(&bytes).ok().and_then(|one| one.read(prefix));
             match read.filter(|one| name == format!("{}.json", one.id)) {
                 Some(proposal) => drop(waiting.insert(proposal.id.clone(), proposal)),
-                None => tracing::error!("`{}` is no proposal of this authority", path.display()),
+                None => tracing::error!("`{}` is not a proposal of this authority", path.display()),
             }
         }
         Ok(Self {
@@ -222,12 +222,13 @@ impl Proposals {
             return Err(Problem::new(Code::ProposalsFull, format_args!("{} proposals wait", self.most)));
         }
         if waiting.values().filter(|one| one.by == by).count() >= self.most_of_one {
-            let detail =
-                format!("{} proposals of `{by}` wait, and one person may have no more", self.most_of_one);
+            let detail = format!("{} proposals of `{by}` wait, the limit of one person", self.most_of_one);
             return Err(Problem::new(Code::ProposalsFull, detail));
         }
         let mut drawn = [0; 16];
-        random.fill(&mut drawn).map_err(|_| Problem::new(Code::Internal, "no randomness"))?;
+        random
+            .fill(&mut drawn)
+            .map_err(|_| Problem::new(Code::Internal, "the source of randomness failed"))?;
         let id = to_hex(drawn);
         let until = now.saturating_add(self.lifetime);
         let proposal = Proposal { id, by: by.to_owned(), at: now, until, target };
@@ -296,7 +297,7 @@ impl Proposals {
         match self.write(proposal) {
             Ok(()) => drop(waiting.insert(proposal.id.clone(), proposal.clone())),
             Err(_) => {
-                tracing::error!("the proposal `{}` is lost, though nothing was done by it", proposal.id)
+                tracing::error!("the proposal `{}` is lost, and it was not carried out", proposal.id)
             }
         }
     }
@@ -317,7 +318,7 @@ impl Proposals {
 }
 
 fn same_person(proposal: &Proposal) -> Problem {
-    let detail = format!("`{}` proposed it, and another person has to agree", proposal.by);
+    let detail = format!("`{}` proposed it, and another person must agree", proposal.by);
     let shown = serde_json::json!(proposal.id);
     Problem::new(Code::SecondPersonRequired, detail).with("proposal", shown)
 }

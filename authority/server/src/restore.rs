@@ -46,7 +46,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     rules.max_status_age = MAX_STATUS_LIFETIME.as_secs();
     let mut copy = RecordingFetch { from, files: BTreeMap::new() };
     let report = verify_log_of_its_head(&mut copy, &rules)
-        .map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
+        .map_err(|e| RunFault::Stopped(format!("the fetched log is not valid: {e}")))?;
     let files = copy.files;
     let trust = files.get("/v1/trust").map_or(&[][..], Vec::as_slice);
     let trust =
@@ -59,7 +59,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
             RunFault::damaged(
                 &layout.log,
                 format_args!(
-                    "what was fetched has {} entries and does not continue {what}, of {size}: {fault}; nothing was changed",
+                    "the fetched log has {} entries and does not continue {what}, of {size}: {fault}; nothing was changed",
                     report.size
                 ),
             )
@@ -68,7 +68,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     if let Some((_, last)) =
         open_pinned_checkpoint(config, &layout)?.map(|kept| kept.checkpoint(&ever)).transpose()?.flatten()
     {
-        continues("the checkpoint that is kept apart", last.size, last.root)?;
+        continues("the checkpoint of `last_checkpoint`", last.size, last.root)?;
     }
     if let Some(last) = LastSeen::read(&layout, &rules.roots, &ever)?.seen {
         continues("the last head that was signed here", last.size, last.root)?;
@@ -76,7 +76,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     let had = match disk::read(&layout.log.join("checkpoint"))? {
         Some(_) => {
             let had = Log::peek(&layout.log, &ever, &mut |_, _| Ok(()))?;
-            continues("the log that is here", had.size, had.root)?;
+            continues("the log in the state directory", had.size, had.root)?;
             had.size
         }
         None => 0,
@@ -99,7 +99,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
 /// Every key that the log had: the configured ones, and those that the root named in the fetched log.
 fn every_log_key(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFault> {
     let anchors = keys::configured(config)?.with_entries(trust.root(), size, &config.prefix);
-    let anchors = anchors.map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
+    let anchors = anchors.map_err(|e| RunFault::Stopped(format!("the fetched log is not valid: {e}")))?;
     Ok(anchors.log_ever())
 }
 

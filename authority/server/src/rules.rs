@@ -102,8 +102,7 @@ impl Rules {
         // a spelling never stops an act that takes something back
         let brings = matches!(act, PublisherAct::Publish | PublisherAct::Override);
         if let Some(named) = live.spelt_otherwise(line).filter(|_| brings) {
-            let detail =
-                format!("the policies of this authority have `{named}`, in other letters than this line");
+            let detail = format!("the policies of this authority spell this line `{named}`");
             return Err(DeniedAct {
                 problem: Problem::new(Code::LineCaseTaken, detail),
                 policies: Vec::new(),

@@ -83,10 +83,7 @@ pub async fn run(
     let admin_listener = bind(app.config.admin).await?;
     let bound = Bound { listen: address(&public_listener)?, admin: address(&admin_listener)? };
     if !bound.admin.ip().is_loopback() {
-        tracing::warn!(
-            "the admin address {} is not on loopback, and it asks nobody who they are",
-            bound.admin
-        );
+        tracing::warn!("the admin address {} is not on loopback, and it authenticates nobody", bound.admin);
     }
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
@@ -103,7 +100,8 @@ pub async fn run(
     tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
     // before readiness: a hangup without a handler ends a process
-    let hangup = signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("no signals: {e}")))?;
+    let hangup =
+        signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("cannot handle signals: {e}")))?;
     let hangups = tokio::spawn(on_hangup(Arc::clone(&app), hangup));
     let admin = tokio::spawn(serve_admin(admin_listener, admin(Arc::clone(&app), bound.admin), stopping));
     let name = &app.config.authority;
@@ -131,7 +129,7 @@ pub async fn run(
         }
     };
     drop(lock);
-    result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended without a word".to_owned())))
+    result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended unexpectedly".to_owned())))
 }
 
 /// Starts the one thread that writes, and the one before it that records intentions. Returns the result of the writer; the other ends with
@@ -142,7 +140,7 @@ fn start_sequencer(
     recorder: Recorder,
 ) -> Result<oneshot::Receiver<Result<(), RunFault>>, RunFault> {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    let none = |e| RunFault::Stopped(format!("no thread for the log: {e}"));
+    let none = |e| RunFault::Stopped(format!("cannot start a thread for the log: {e}"));
     let (to, from) = oneshot::channel();
     let (next, queue) = submit::recorded_queue();
     thread("recorder").spawn(move || recorder.run(&jobs, &next)).map_err(none)?;
@@ -268,7 +266,7 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {
 }
 
 fn address(listener: &TcpListener) -> Result<SocketAddr, RunFault> {
-    listener.local_addr().map_err(|e| RunFault::Stopped(format!("an address cannot be read back: {e}")))
+    listener.local_addr().map_err(|e| RunFault::Stopped(format!("cannot read the bound address: {e}")))
 }
 
 async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RunFault> {

@@ -234,7 +234,7 @@ impl Sequencer {
         if fault.map(ClockFault::kind) != self.misread.map(ClockFault::kind) {
             match fault {
                 Some(fault) => tracing::error!("{fault}: {}", fault.advice()),
-                None => tracing::warn!("the clock fits again what was signed, and writes are taken"),
+                None => tracing::warn!("the clock is right again, and the authority accepts writes"),
             }
             for kind in ClockFault::KINDS {
                 let wrong = u64::from(fault.is_some_and(|fault| fault.kind() == kind));
@@ -276,7 +276,7 @@ impl Sequencer {
         match self.renew() {
             Ok(()) => {
                 if self.unrenewed.take().is_some() {
-                    tracing::warn!("the key of heads signs again");
+                    tracing::warn!("the feed key signs again");
                 }
                 Ok(true)
             }

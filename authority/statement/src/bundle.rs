@@ -135,29 +135,31 @@ impl BundleFault {
                 | ChainFault::WrongUsage
                 | ChainFault::UsageNotAlone,
             )) => {
-                "it is to be signed anew by a certificate that counts now: `semgate cert leaf --usage policy`, then `semgate policy bundle`"
+                "sign it again with a valid certificate: `semgate cert leaf --usage policy`, then `semgate policy bundle`"
             }
             Self::Jws(JwsFault::Chain(_)) => {
-                "are `roots` those under which its signer was certified? Else sign it anew with a key under them: `semgate policy bundle`"
+                "check that `roots` certify its signer, or sign it again with a key under them: `semgate policy bundle`"
             }
             Self::Jws(JwsFault::Signature(_)) | Self::Length(_) | Self::Hash(_) => {
-                "it was changed after it was signed, or by another key: sign the directory anew with `semgate policy bundle`"
+                "it was changed after signing, or signed by another key: sign the directory again with `semgate policy bundle`"
             }
             Self::Signer(_) => {
-                "sign it with the key of one of `signers`, by `semgate policy bundle`, or name this signer among them"
+                "sign it with the key of one of `signers`, by `semgate policy bundle`, or add this signer to `signers`"
             }
             Self::Jws(JwsFault::TooLarge) | Self::Format(FormatFault::TooLarge) | Self::TooManyFiles => {
-                "`limits` of the gateway say how large it can be: `policy_bundle_bytes`, `policy_files`"
+                "`limits` of the gateway bound its size: `policy_bundle_bytes`, `policy_files`"
             }
             Self::VersionOld { .. } | Self::VersionReused(_) => {
-                "sign the directory that is to be live anew with `semgate policy bundle`, which gives it a newer version"
+                "sign the wanted directory again with `semgate policy bundle`, which gives it a newer version"
             }
             Self::Ahead => {
-                "the clock of the machine that signed it, or of this one, is wrong: set it, and sign it anew"
+                "the clock of this machine, or of the machine that signed it, is wrong: set it, and sign it again"
             }
-            Self::NotAnalysed => "sign it anew where a solver is: `semgate policy bundle --analyse`",
+            Self::NotAnalysed => {
+                "sign it again on a machine with a solver: `semgate policy bundle --analyse`"
+            }
             Self::Jws(_) | Self::Format(_) | Self::Name | Self::Duplicate(_) | Self::Order => {
-                "it is no whole file of `semgate policy bundle`: copy it anew, or sign the directory again"
+                "it is not a complete file of `semgate policy bundle`: copy it again, or sign the directory again"
             }
         }
     }
@@ -168,7 +170,7 @@ impl fmt::Display for BundleFault {
         write!(f, "policy bundle refused (`{}`): ", self.as_str())?;
         match self {
             Self::Jws(fault) => fault.fmt(f),
-            Self::Signer(id) => write!(f, "`{id}` is none of the configured signers"),
+            Self::Signer(id) => write!(f, "`{id}` is not a configured signer"),
             Self::Format(fault) => fault.fmt(f),
             Self::Name => f.write_str("a file name is not one plain component"),
             Self::Duplicate(name) => write!(f, "two files are named `{name}`"),

@@ -56,12 +56,12 @@ impl fmt::Display for CheckpointFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CheckpointFault::Malformed => "not a signed checkpoint",
-            CheckpointFault::TooLarge => "checkpoint longer or tree larger than is read",
+            CheckpointFault::TooLarge => "checkpoint or tree larger than the limit",
             CheckpointFault::Signature => "checkpoint is not signed by the configured log key",
             CheckpointFault::Origin => "checkpoint of another origin",
             CheckpointFault::Key => "not an Ed25519 note key",
-            CheckpointFault::KeyId => "note key whose id is not that of its name and key",
-            CheckpointFault::Random => "no randomness for a log key",
+            CheckpointFault::KeyId => "note key whose id does not match its name and key",
+            CheckpointFault::Random => "the source of randomness failed for a log key",
             CheckpointFault::Signer(fault) => return write!(f, "the log key did not sign: {fault}"),
         })
     }

@@ -43,15 +43,15 @@ impl fmt::Display for CosignatureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CosignatureFault::Key => f.write_str("not an Ed25519 cosigner's note key"),
-            CosignatureFault::KeyId => f.write_str("note key whose id is not that of its name and key"),
+            CosignatureFault::KeyId => f.write_str("note key whose id does not match its name and key"),
             CosignatureFault::Malformed => f.write_str("not a signed checkpoint"),
             CosignatureFault::Missing { need, have } => {
                 write!(f, "cosigned by {have} of the configured witnesses, {need} are demanded")
             }
             CosignatureFault::Quorum => {
-                f.write_str("a quorum larger than its witnesses, or two witnesses with one key")
+                f.write_str("a quorum larger than the number of witnesses, or two witnesses with one key")
             }
-            CosignatureFault::Random => f.write_str("no randomness for a cosigner's key"),
+            CosignatureFault::Random => f.write_str("the source of randomness failed for a cosigner's key"),
         }
     }
 }

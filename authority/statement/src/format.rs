@@ -27,7 +27,7 @@ impl fmt::Display for FormatFault {
             FormatFault::TooLarge => f.write_str("document is longer than its limit"),
             FormatFault::Json(fault) => write!(f, "{fault}"),
             FormatFault::NotCanonical => f.write_str("document is not in canonical form"),
-            FormatFault::Member(name) => write!(f, "member `{name}` is missing or not what it should be"),
+            FormatFault::Member(name) => write!(f, "member `{name}` is missing or not valid"),
             FormatFault::UnknownMember => f.write_str("document has a member that its format does not name"),
             FormatFault::Unwritable => f.write_str("document has no canonical form"),
         }

@@ -73,10 +73,7 @@ impl fmt::Display for TextProofFault {
             }
             TextProofFault::Context(fault) => write!(f, "{fault}"),
             TextProofFault::SignerCompromised { from } => {
-                write!(
-                    f,
-                    "the key that signed is compromised: nothing counts that it gave from index {from} on"
-                )
+                write!(f, "the key that signed is compromised: no signature counts from index {from} on")
             }
             TextProofFault::SignerUnknown => {
                 f.write_str("a key is compromised, and the certificate of the document's signer is missing")

@@ -162,7 +162,7 @@ impl fmt::Display for StatementFault {
             }
             StatementFault::OfTheRoot => f.write_str("statement of the root by a single certificate"),
             StatementFault::Reason => f.write_str("reason is too long or has control characters"),
-            StatementFault::Blank => f.write_str("the reason has no character that is seen"),
+            StatementFault::Blank => f.write_str("the reason has no visible character"),
             StatementFault::Unseen => {
                 f.write_str("a name or reason has control, bidirectional or zero-width characters")
             }

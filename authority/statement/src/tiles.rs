@@ -88,7 +88,7 @@ impl fmt::Display for TileFault {
             TileFault::Length => "hash tile of the wrong length",
             TileFault::Bundle => "entry bundle whose lengths do not add up",
             TileFault::Entry => "log entry that is empty or longer than 65,535 bytes",
-            TileFault::TooLarge => "tree larger than this log format is read to",
+            TileFault::TooLarge => "tree larger than the limit of this log format",
         })
     }
 }

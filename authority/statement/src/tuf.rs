@@ -52,12 +52,12 @@ pub enum TufFault {
 impl fmt::Display for TufFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TufFault::Json => f.write_str("metadata is no strict json, or too long"),
+            TufFault::Json => f.write_str("metadata is not strict JSON, or is too long"),
             TufFault::Envelope => f.write_str("metadata is not `signed` with its `signatures`"),
-            TufFault::Member(name) => write!(f, "metadata: `{name}` is missing or not what it should be"),
-            TufFault::Number => f.write_str("metadata with a number that is no integer"),
+            TufFault::Member(name) => write!(f, "metadata: `{name}` is missing or not valid"),
+            TufFault::Number => f.write_str("metadata with a number that is not an integer"),
             TufFault::Threshold { signed, needed } => {
-                write!(f, "metadata signed by {signed} of the {needed} keys that it takes")
+                write!(f, "metadata signed by {signed} of the {needed} required keys")
             }
             TufFault::Version => f.write_str("root metadata whose version is not the next one"),
             TufFault::Expired => f.write_str("metadata has expired"),

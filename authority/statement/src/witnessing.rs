@@ -52,7 +52,7 @@ impl fmt::Display for WitnessFault {
             WitnessFault::UnknownLog => f.write_str("a log that this witness does not know"),
             WitnessFault::Signature => f.write_str("a checkpoint that is not signed by the key of its log"),
             WitnessFault::Conflict { size } => {
-                write!(f, "the last checkpoint seen of this log is of {size} entries")
+                write!(f, "the last checkpoint seen of this log has {size} entries")
             }
             WitnessFault::NotProved => f.write_str("the last checkpoint seen is not proved to be a prefix"),
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use webpki::EndEntityCert;
 
 /// TLS 1.2 is not among the versions of any configuration, so rustls never asks.
-const TLS12: &str = "tls 1.2 is not spoken";
+const TLS12: &str = "tls 1.2 is not supported";
 
 /// Judges the certificates of clients by [`PeerRoots::identify`].
 #[derive(Debug)]

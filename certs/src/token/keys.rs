@@ -62,7 +62,7 @@ impl fmt::Display for KeySetFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             KeySetFault::TooLarge => "the key set is too large",
-            KeySetFault::Malformed => "the file is no jwk set",
+            KeySetFault::Malformed => "the file is not a JWK set",
             KeySetFault::Secret => "the key set holds a private or secret key",
             KeySetFault::Kid => "a key has no `kid`, or two have the same",
             KeySetFault::Key => "a key is not well formed",

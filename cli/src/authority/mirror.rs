@@ -42,7 +42,7 @@ pub struct Mirror {
     /// The authority, or another mirror (an address or a directory); default: the authority of `--dir`
     #[arg(long, value_name = "URL|DIR")]
     from: Option<String>,
-    /// Repeat after so many seconds, until the process ends; a failure is reported and tried again
+    /// Repeat at this interval in seconds until the process ends; a failure is reported and tried again
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
     /// Also copy the certificate revocation lists with this number of shards; may be repeated
@@ -51,7 +51,7 @@ pub struct Mirror {
     /// Also copy the lists of another issuer, from the directory of this name below `/v1/crl`; may be repeated
     #[arg(long, value_name = "NAME", requires = "crl_shards")]
     crl_set: Vec<String>,
-    /// Write deltas (`v1/feed/deltas`) from so many log sizes mirrored before; the default covers a day of updates every five minutes
+    /// Write deltas (`v1/feed/deltas`) from this number of earlier mirrored log sizes; the default covers a day of updates every five minutes
     #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(0..=4096))]
     deltas: u64,
     #[command(flatten)]
@@ -312,7 +312,7 @@ fn stay_inside<'a>(mut paths: impl Iterator<Item = &'a str>, to: &Path) -> std::
         above.filter(|dir| !dir.as_os_str().is_empty()).try_for_each(|dir| {
             match fs::symlink_metadata(to.join(dir)) {
                 Ok(found) if !found.is_dir() => Err(std::io::Error::other(format!(
-                    "`{}` in it is a link or a file, and a mirror writes below directories of its own alone",
+                    "`{}` in it is a link or a file, and a mirror writes only below its own directories",
                     dir.display()
                 ))),
                 Err(why) if why.kind() != std::io::ErrorKind::NotFound => Err(why),

@@ -70,7 +70,7 @@ impl Revoke {
             // a serial number belongs to one issuer: on another's list it would revoke a stranger
             if certificates.next().is_some_and(|one| above.as_ref() != Some(one)) {
                 return Err(Fault::new(format_args!(
-                    "`{}` was issued by another than `{}`",
+                    "`{}` was not issued by `{}`",
                     cert.display(),
                     self.by.display()
                 ))
@@ -84,7 +84,7 @@ impl Revoke {
         if json {
             out!("{}", json!({"revoked": known.len(), "file": file}));
         } else {
-            out!("{}: {} revoked; sign the lists anew with `semgate cert crl`", file.display(), known.len());
+            out!("{}: {} revoked; sign the lists again with `semgate cert crl`", file.display(), known.len());
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ fn noted(file: &Path) -> Result<BTreeMap<Vec<u8>, u64>, Fault> {
         let read = line.split_once(' ').and_then(|(serial, at)| Some((unhex(serial)?, at.parse().ok()?)));
         let (serial, at) = read.ok_or_else(|| {
             Fault::new(format_args!("`{}`, line {n}: not a serial number and a time", file.display()))
-                .hint("`semgate cert revoke` writes these lines; mend it, or restore it from a backup, or who is missing is let in again")
+                .hint("`semgate cert revoke` writes these lines; repair it, or restore it from a backup, or a missing certificate is accepted again")
         })?;
         known.insert(serial, at);
     }

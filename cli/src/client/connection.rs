@@ -105,14 +105,14 @@ pub fn unreachable(url: &str, broken: &ConnectionFault) -> Fault {
     let what = &broken.what;
     match &broken.tls {
         None => Fault::new(format_args!("no answer from `{url}`: {what}"))
-            .hint("is it running, and is this its address?"),
+            .hint("check that it runs, and that this is its address"),
         Some(rustls::Error::AlertReceived(_)) => {
             Fault::new(format_args!("`{url}` refused the connection: {what}")).hint(
-                "does the certificate that is shown still hold (not ended, not revoked), and is it of an issuer that is admitted there?",
+                "check that the certificate is neither expired nor revoked, and that the server admits its issuer",
             )
         }
         Some(_) => Fault::new(format_args!("no secure connection to `{url}`: {what}"))
-            .hint("does the server's certificate name this address, and are `--roots` (or `--tls-roots`) its roots?"),
+            .hint("check that the server's certificate names this address, and that `--roots` (or `--tls-roots`) are its roots"),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct CheckContexts {
     /// A document to which they refer; these may refer to each other and to the shipped ones
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
-    /// Another version beside them: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
+    /// Another version to check them with: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
     #[arg(long, value_name = "VERSION")]
     against: Vec<String>,
     /// Fail on a warning: parts that will conflict with a later version or a policy
@@ -79,7 +79,7 @@ impl CheckContexts {
             }
         }
         if self.deny_warnings && warned > 0 {
-            let hint = "docs/spec/compatibility.md says what each will cost";
+            let hint = "docs/spec/compatibility.md describes the effect of each";
             return Err(Fault::new(format_args!("{warned} warnings")).hint(hint));
         }
         Ok(0)
@@ -104,7 +104,7 @@ fn broken(context: &Context, others: &[Arc<Context>]) -> Vec<Warning> {
         all.extend(comparison.obstacles().map(|part| Warning {
             pointer: part.pointer.clone(),
             rule: if part.verdict == Verdict::Breaking { "breaks" } else { "unproven" },
-            what: format!("beside `{}`: {}", other.urn(), part.reason),
+            what: format!("compared with `{}`: {}", other.urn(), part.reason),
         }));
     }
     all
@@ -126,7 +126,7 @@ fn warnings(context: &Arc<Context>, others: &[Arc<Context>]) -> Vec<Warning> {
             pointer: clash.pointer,
             rule: "untyped",
             what: format!(
-                "beside `{}`, {}: policies do not see it, and a gateway whose live policy reads it leaves the version out",
+                "together with `{}`, {}: policies do not see it, and a gateway whose live policy reads it leaves the version out",
                 other.urn(),
                 clash.what,
             ),

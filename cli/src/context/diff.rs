@@ -79,7 +79,7 @@ impl Diff {
             }
             if !untyped.is_empty() {
                 out!(
-                    "policies do not see these members beside both versions: a gateway with a live policy that reads one leaves the newer version out"
+                    "policies do not see these members when both versions are loaded: a gateway whose live policy reads one leaves out the newer version"
                 );
             }
             match free {
@@ -129,7 +129,7 @@ pub async fn find(
     let urn = names::full_urn(name);
     let parsed = ContextUrn::parse(&urn, &Prefix::default()).hinted(
         format_args!("`{name}` is neither a file nor the name of a context"),
-        "for instance `payment:v1.1`, or is the file elsewhere?",
+        "give a context, for instance `payment:v1.1`, or check the path of the file",
     )?;
     match documents.find(&parsed) {
         Some(found) => Ok(found),

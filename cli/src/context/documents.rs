@@ -80,7 +80,7 @@ fn hint(fault: &DocumentFault) -> &'static str {
         DocumentFault::ReferenceMissing { .. } => "give the file of that context too, with `--reference`",
         DocumentFault::TooLarge { .. }
         | DocumentFault::Json(json::Fault::TooLarge | json::Fault::TooDeep | json::Fault::TooComplex) => {
-            "a document holds 90,000 bytes at most: split it into several contexts, or leave out what is not said"
+            "a document holds 90,000 bytes at most: split it into several contexts, or leave out terms that no message uses"
         }
         DocumentFault::Json(_) => {
             "a document is JSON read strictly: in UTF-8, each member once, no comments, no comma at the end"

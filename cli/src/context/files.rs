@@ -62,7 +62,7 @@ fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(),
     let top = chain.certificates().last().cloned().into_iter().collect();
     let roots = Roots::from_der(top, &ChainLimits::default()).doing("certificate")?;
     verified(signed, &roots, now(), &|urn| documents.find(urn)).map(|_| ()).map_err(|e| {
-        Fault::new(format_args!("nobody could verify this: {e}"))
+        Fault::new(format_args!("nobody could verify the result: {e}"))
             .hint("sign with the key of the certificate, a context leaf that names the line")
     })
 }
@@ -104,7 +104,7 @@ impl VerifyContext {
         let documents = Documents::with_library(&self.references)?;
         let stapled = Stapled::read(&bytes).hinted(
             format_args!("`{}`", self.file.display()),
-            "a signed context is meant, as `context sign` and `context fetch --out` write it",
+            "name a signed context, as `context sign` and `context fetch --out` write it",
         )?;
         if let Some(key) = &self.log_key {
             print(&self.published(key, stapled, &documents)?, json);
@@ -115,7 +115,7 @@ impl VerifyContext {
         let held = verified(&stapled.signed, &roots, at, &|urn| documents.find(urn));
         tell(&held.map_err(|e| untrusted(&TextProofFault::Context(e)))?, json);
         tell!(
-            "not checked: that it was published, and what the root says of its issuing certificate (that takes `--log-key`; `--trust` and `--root-threshold` where the root has several keys), nor its status since"
+            "not checked: its publication, what the root says of its issuing certificate, and its status since then (give `--log-key`; for a root with several keys also `--trust` and `--root-threshold`)"
         );
         Ok(0)
     }
@@ -167,8 +167,8 @@ pub fn untrusted(why: &TextProofFault) -> Fault {
             fault.hint("give the document of that context too, with `--reference`")
         }
         TextProofFault::SignerCompromised { .. } => fault.hint(COMPROMISED),
-        TextProofFault::Context(_) => fault.hint("was it signed by an authority under these roots?"),
-        _ => fault.hint("do not use it; are roots and log key those of this authority?"),
+        TextProofFault::Context(_) => fault.hint("check that an authority under these roots signed it"),
+        _ => fault.hint("do not use it; check that roots and log key belong to this authority"),
     }
 }
 

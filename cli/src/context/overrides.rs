@@ -62,7 +62,7 @@ pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> R
         digest,
     };
     if permission.siblings.is_empty() {
-        return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
+        return Err(Fault::new("no other version of this major counts, so it needs no override")
             .hint("publish it without an override"));
     }
     let identity = at.identity()?;
@@ -75,7 +75,7 @@ pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> R
 pub fn waits(fault: Fault, entry: &Value) -> Fault {
     let index = entry.get("index").and_then(Value::as_u64).map(|index| format!(" as entry {index}"));
     fault.but(format_args!(
-        "the permission is logged{} for good, and waits: whoever may publish on the line publishes this file without `--override`",
+        "the permission is logged{} permanently, and waits: a publisher of the line can publish this file without `--override`",
         index.unwrap_or_default()
     ))
 }
@@ -94,7 +94,7 @@ pub async fn is_published(reach: &AuthorityClient, file: &Path) -> Result<bool, 
 fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
     read_named(&read_bytes(file)?).hinted(
         format_args!("`{}`", file.display()),
-        "`semgate context check` tells what is wrong with a document",
+        "`semgate context check` shows what is wrong with a document",
     )
 }
 
@@ -119,7 +119,8 @@ fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
 async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
     let floors = answer(&reach.get("/v1/floors").await?)?;
     let name = floors.get("authority").and_then(Value::as_str);
-    name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
+    name.map(str::to_owned)
+        .ok_or_else(|| Fault::new("the authority's answer: it does not name the authority"))
 }
 
 /// The versions of the major that count, as the authority lists them; the permission does not cover any that it omits.

@@ -21,7 +21,7 @@ pub async fn listing(reach: &AuthorityClient) -> Result<Listing, Fault> {
     let checkpoint = text(reach, "/checkpoint").await?;
     let size = checkpoint.lines().nth(1).and_then(|size| size.parse::<u64>().ok());
     let size =
-        size.ok_or_else(|| Fault::new("the authority's checkpoint does not say the size of its log"))?;
+        size.ok_or_else(|| Fault::new("the authority's checkpoint does not state the size of its log"))?;
     let mut contexts = Vec::new();
     for span in Span::pages(size) {
         let page = text(reach, &span.path()).await?;

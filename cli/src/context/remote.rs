@@ -55,7 +55,7 @@ pub async fn publish(reach: &AuthorityClient, file: &Path, json: bool) -> Result
     for warning in reply_json.get("warnings").and_then(Value::as_array).into_iter().flatten() {
         let text = |name: &str| warning.get(name).and_then(Value::as_str).unwrap_or_default();
         tell!(
-            "warning: beside `{}`, {}: {}; policies do not see it, and a gateway whose policy reads it leaves this version out",
+            "warning: together with `{}`, {}: {}; policies do not see it, and a gateway whose policy reads it leaves this version out",
             text("beside"),
             text("pointer"),
             text("what")
@@ -72,11 +72,11 @@ async fn tell_status(reach: &AuthorityClient, published: &Value) {
     let urn = published.get("urn").and_then(Value::as_str).unwrap_or_default();
     let Ok(listing) = listing(reach).await else { return };
     let now = match listing.contexts.iter().find(|one| one.urn.as_str() == urn).map(|one| one.status) {
-        Some(Status::Invalid) => "revoked, for good: publish it under the next version",
+        Some(Status::Invalid) => "revoked permanently: publish it under the next version",
         Some(Status::Suspended) => "suspended",
         _ => return,
     };
-    tell!("`{urn}` was published before, and does not count by now: it is {now}");
+    tell!("`{urn}` was published before and no longer counts: it is {now}");
 }
 
 /// Fetches a signed context, verifies it, and stores it.
@@ -110,15 +110,13 @@ async fn served(keys: &AuthorityKeys, urn: &str) -> Result<(SignedContext, Stapl
     }
     let served = read(&reply)?;
     if counted.checks_proofs() && served.proof.is_none() {
-        tell!(
-            "not checked: that it was published, since no proof is served here; `semgate log proof` makes one"
-        );
+        tell!("not checked: its publication, since no proof is served here; `semgate log proof` makes one");
     }
     let others = fetch_references(&keys.reach, &counted, &served).await?;
     let held = counted.verify(&served, &|urn| find(&others, urn)).map_err(|e| untrusted(&e))?;
     if held.context().urn().as_str() != urn {
         let other = held.context().urn();
-        return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))
+        return Err(Fault::new(format_args!("asked for `{urn}`, but received `{other}`"))
             .hint("do not use this mirror; keep what it served as evidence"));
     }
     Ok((held, served))

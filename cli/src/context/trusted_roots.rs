@@ -77,7 +77,7 @@ impl AuthorityKeys {
         };
         if self.threshold > 1 && anchors.as_ref().is_none_or(|anchors| anchors.list().is_none()) {
             return Err(Fault::new("the issuing certificate is not in the trust list: there is none yet")
-                .hint("one root key alone makes any issuing certificate: wait until the first trust list was handed in"));
+                .hint("one root key alone can make any issuing certificate: wait until the first trust list is submitted"));
         }
         match anchors {
             Some(anchors) => {
@@ -89,7 +89,7 @@ impl AuthorityKeys {
             }
             None => {
                 tell!(
-                    "not checked: that it was published, and whether the root took anything back: there is no trust list, and `--log-key` names no key of the log"
+                    "not checked: its publication and what the root took back: there is no trust list, and `--log-key` names no key of the log"
                 );
                 Ok(TrustedRoots { roots, root_knowledge: None })
             }

@@ -72,7 +72,7 @@ impl DemoStage {
         Ok(SendOutcome::read(&reply))
     }
 
-    /// Number of messages that reached the agent behind.
+    /// Number of messages that reached the upstream agent.
     ///
     /// # Errors
     /// No answer.
@@ -83,7 +83,7 @@ impl DemoStage {
         value
             .get("received")
             .and_then(Value::as_u64)
-            .ok_or_else(|| Fault::new("the sample agent does not count"))
+            .ok_or_else(|| Fault::new("the sample agent returned no count"))
     }
 
     /// Plays one message as a scene: compares verdict and code with `expected`, and counts deliveries to the agent.

@@ -81,7 +81,7 @@ impl Proof {
                 proof.to_text()
             }
             (None, None) => {
-                return Err(Fault::new("nothing to prove was named")
+                return Err(Fault::new("nothing to prove is named")
                     .hint("name a position or a context, or an older checkpoint with `--since`")
                     .status(2));
             }
@@ -140,7 +140,7 @@ impl Proof {
                 .hint("name the file with it: `--since FILE`")
         })?;
         let Older::Known(old) = older(file, log)? else {
-            return Err(Fault::new("a size alone can be checked by nobody")
+            return Err(Fault::new("a size alone proves nothing")
                 .hint("keep the checkpoint that you saw, and name its file"));
         };
         if old.size != proof.old {
@@ -193,7 +193,7 @@ fn older(text: &str, log: &LogVerifier) -> Result<Older, Fault> {
     let note = read(Path::new(text))?;
     let checkpoint = Checkpoint::verify(note.as_bytes(), log, log.name()).hinted(
         format_args!("`{text}`"),
-        "an older checkpoint of this very log is meant, as it serves them at `/checkpoint`",
+        "name an older checkpoint of this log, as served at `/checkpoint`",
     )?;
     Ok(Older::Known(checkpoint))
 }
@@ -201,7 +201,7 @@ fn older(text: &str, log: &LogVerifier) -> Result<Older, Fault> {
 fn urn(text: &str) -> Result<ContextUrn, Fault> {
     let full = names::full_urn(text);
     ContextUrn::parse(&full, &Prefix::default())
-        .hinted(format_args!("`{text}`"), "a position, or a context such as `payment:v1.1`, is meant")
+        .hinted(format_args!("`{text}`"), "name a position, or a context such as `payment:v1.1`")
 }
 
 fn shown(checkpoint: &Checkpoint, index: u64) -> Value {
@@ -248,8 +248,8 @@ fn is_by_former_key(proof: &TlogProof, configured: &LogVerifier) -> bool {
 }
 
 fn former_key() -> Fault {
-    Fault::new("the proof does not hold: its checkpoint is signed by a log key that the trust list of `--trust` no longer names")
-        .hint("make the proof anew: a checkpoint of now is by a key of the list; without `--trust` the key that was told counts")
+    Fault::new("the proof is not valid: its checkpoint is signed by a log key that the trust list of `--trust` no longer names")
+        .hint("make the proof again: a key of the list signs a current checkpoint; without `--trust` the given key counts")
 }
 
 fn refused(fault: &TextProofFault) -> Fault {
@@ -258,7 +258,7 @@ fn refused(fault: &TextProofFault) -> Fault {
         TextProofFault::SignerUnknown => {
             "give a newer file as `--trust`: it has the certificate of every signer"
         }
-        _ => "are roots, log key and witnesses those of this log?",
+        _ => "check that roots, log key and witnesses belong to this log",
     };
-    Fault::new(format_args!("the proof does not hold: {fault}")).hint(hint)
+    Fault::new(format_args!("the proof is not valid: {fault}")).hint(hint)
 }

@@ -47,7 +47,7 @@ impl RootTrustArgs {
 pub fn tell_threshold(demanded: u64, counts: u64) {
     if counts < demanded {
         tell!(
-            "note: {counts} root keys speak for the root, as its trust list says, which {demanded} of them signed: `--root-threshold {demanded}` holds up to that list"
+            "note: {counts} root keys speak for the root by its trust list, which {demanded} of them signed: `--root-threshold {demanded}` applies up to that list"
         );
     }
 }
@@ -65,25 +65,23 @@ pub fn resolve_roots(
 ) -> Result<RootTrust, Fault> {
     let unlisted = |why: &str| {
         Fault::new(format_args!("the issuing certificate is not in the trust list: {why}")).hint(
-            "one root key alone makes any issuing certificate: give what the authority serves at `/v1/trust` as `--trust FILE`",
+            "one root key alone can make any issuing certificate: give the file that the authority serves at `/v1/trust` as `--trust FILE`",
         )
     };
     let Some(file) = trust else {
         if threshold > 1 {
             return Err(unlisted("none was given"));
         }
-        tell!(
-            "not checked: whether the root has named the signer's key as compromised (that takes `--trust`)"
-        );
+        tell!("not checked: whether the root has named the signer's key as compromised (give `--trust`)");
         return Ok(RootTrust { roots, log: log.clone(), root_knowledge: None });
     };
     let shown = format!("`{}`", file.display());
     let trust = Trust::read(read(file)?.as_bytes(), roots.limits())
-        .hinted(&shown, "what an authority serves at `/v1/trust` is meant")?;
+        .hinted(&shown, "name a file that an authority serves at `/v1/trust`")?;
     let configured = Anchors::new(trust.authority(), log.name(), &roots, threshold, log);
     let anchors = configured.with_entries(trust.root(), u64::MAX, &Prefix::default()).map_err(|fault| {
-        Fault::new(format_args!("{shown} does not hold: {fault}")).hint(
-            "are roots, threshold and log key those of this authority? If so, keep the file as evidence",
+        Fault::new(format_args!("{shown} is not valid: {fault}")).hint(
+            "check that roots, threshold and log key belong to this authority; if so, keep the file as evidence",
         )
     })?;
     if let Some(key) = anchors.unlisted_log_keys().next() {

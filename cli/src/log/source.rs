@@ -77,7 +77,7 @@ impl LogArgs {
     pub fn open(&self, at: Option<&str>) -> Result<Source, Fault> {
         if self.authority.as_deref().is_some_and(|name| name.contains("://")) {
             return Err(Fault::new("`--authority` is the name of an authority here, not its address")
-                .hint("an address goes to `log proof` as `--from`, to `log verify` by itself")
+                .hint("give an address to `log proof` as `--from`, and to `log verify` without an option")
                 .status(2));
         }
         let up_dir = match (at, &self.roots, &self.log_key) {
@@ -119,7 +119,7 @@ impl LogArgs {
     fn trust_from(&self, up_dir: Option<&UpDirectory>) -> Result<LogTrust, Fault> {
         let missing = |what: &str| {
             Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
-                .hint("give `--roots` and `--log-key`, as the authority's operator told them")
+                .hint("give `--roots` and `--log-key`, as the operator of the authority published them")
         };
         let known = up_dir.map(super::followed).transpose()?;
         let roots = self.roots.clone().or_else(|| up_dir.map(|p| p.path(&p.up().roots)));
@@ -177,7 +177,7 @@ pub fn reach(at: &str, tls_roots: &Path) -> Result<Box<dyn Fetch>, Fault> {
 pub fn log_verifier(key: &str) -> Result<LogVerifier, Fault> {
     LogVerifier::parse(key.trim()).hinted(
         "log key",
-        "an authority tells it as `origin+id+base64` (`semgate authority status`, `log.pub`)",
+        "an authority shows it as `origin+id+base64` (`semgate authority status`, `log.pub`)",
     )
 }
 
@@ -188,13 +188,13 @@ pub fn log_verifier(key: &str) -> Result<LogVerifier, Fault> {
 pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault> {
     let keys = witnesses.iter().map(|key| {
         CosignerVerifier::parse(key).map_err(|e| {
-            Fault::new(format_args!("`{key}`: {e}")).hint("a witness tells its key as `name+id+base64`")
+            Fault::new(format_args!("`{key}`: {e}")).hint("a witness shows its key as `name+id+base64`")
         })
     });
     let keys = keys.collect::<Result<Vec<_>, Fault>>()?;
     let need = need.unwrap_or(keys.len());
     Quorum::new(keys, need)
-        .hinted("witnesses", "each `--witness` is another key, and `--quorum` no more than these")
+        .hinted("witnesses", "give each `--witness` once, and a `--quorum` of at most their number")
 }
 
 /// Pause for a head that is on its way: a commit takes some milliseconds, half a second with a slow witness.
@@ -266,7 +266,7 @@ pub fn copied(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         _ => FetchFault::Unreachable,
     })?;
     if !file.metadata().is_ok_and(|of| of.is_file()) {
-        tell!("`{}` is no regular file", path.display());
+        tell!("`{}` is not a regular file", path.display());
         return Err(FetchFault::Unreachable);
     }
     let mut bytes = Vec::new();
@@ -309,8 +309,10 @@ pub struct FollowedAuthority {
 pub fn followed(up_dir: &UpDirectory) -> Result<FollowedAuthority, Fault> {
     let path = up_dir.path(&up_dir.up().firewall_config);
     let shown = format!("`{}`", path.display());
-    let config: toml::Value = toml::from_str(&read(&path)?)
-        .hinted(&shown, format_args!("`semgate firewall check --config {}` says the same", path.display()))?;
+    let config: toml::Value = toml::from_str(&read(&path)?).hinted(
+        &shown,
+        format_args!("`semgate firewall check --config {}` shows the same fault", path.display()),
+    )?;
     let authority = config.get("authority").and_then(|a| a.get(0));
     let member = |name: &str| authority.and_then(|a| a.get(name));
     let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
@@ -321,8 +323,9 @@ pub fn followed(up_dir: &UpDirectory) -> Result<FollowedAuthority, Fault> {
     let root_threshold = match member("root_threshold") {
         None => 1,
         Some(number) => number.as_integer().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
-            Fault::new(format_args!("{shown}: `root_threshold` is no number of keys"))
-                .hint("how many root keys spoke for the root of the authority at first, for instance 2")
+            Fault::new(format_args!("{shown}: `root_threshold` is not a number of keys")).hint(
+                "give the number of root keys that first spoke for the root of the authority, for instance 2",
+            )
         })?,
     };
     Ok(FollowedAuthority {

@@ -34,10 +34,8 @@ impl Witness {
     /// A configuration that cannot be used, files that exist, or the fault that stopped the witness.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         if let (Some(dir), Some(name)) = (&self.init, &self.name) {
-            let key = init_witness(dir, name, &self.logs).hinted(
-                "witness",
-                "name a directory that is not there yet, and log keys as authorities tell them",
-            )?;
+            let key = init_witness(dir, name, &self.logs)
+                .hinted("witness", "name a new directory, and log keys as authorities show them")?;
             print(&json!({"config": dir.join("witness.toml"), "key": key}), json);
             return Ok(0);
         }

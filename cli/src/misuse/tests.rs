@@ -10,11 +10,15 @@ fn words_that_are_none_are_told_in_one_line_with_a_hint() {
         (&["contxt"][..], "there is no command `contxt`", "did you mean `context`?"),
         (&["context", "sgin"], "there is no command `sgin`", "did you mean `sign`?"),
         (&["say", "--jsn", "a"], "no argument `--jsn` is known here", "did you mean `--json`?"),
-        (&["context", "verify", "x"], "missing: `--roots <ROOTS>`", "`--help` tells what it takes"),
-        (&["up", "--l8", "here"], "`here` is no value of `--l8 <ADDRESS>`: ", "`--help` tells what it takes"),
-        (&["cert", "issuing", "--family", "tsl"], "`tsl` is no value of `--family <FAMILY>`", "`tls`"),
-        (&["log", "proof", "1", "--since", "5"], "cannot be used with", "`--help` tells what it takes"),
-        (&["up", "--dir"], "`--dir <DIR>` has no value", "`--help` tells what it takes"),
+        (&["context", "verify", "x"], "missing: `--roots <ROOTS>`", "`--help` shows its arguments"),
+        (
+            &["up", "--l8", "here"],
+            "`here` is not a value of `--l8 <ADDRESS>`: ",
+            "`--help` shows its arguments",
+        ),
+        (&["cert", "issuing", "--family", "tsl"], "`tsl` is not a value of `--family <FAMILY>`", "`tls`"),
+        (&["log", "proof", "1", "--since", "5"], "cannot be used with", "`--help` shows its arguments"),
+        (&["up", "--dir"], "`--dir <DIR>` has no value", "`--help` shows its arguments"),
         (&["up", "--dir", "a", "--dir", "b"], "`--dir <DIR>` is given more than once", "`--help`"),
     ] {
         let refused = Cli::try_parse_from([&["semgate"], words].concat()).unwrap_err();

@@ -33,7 +33,7 @@ pub struct Analysis {
     /// The solver; else `SEMGATE_SOLVER`, else `z3` or `cvc5` on the `PATH`. `none` leaves the analysis out
     #[arg(long, value_name = "PATH")]
     solver: Option<PathBuf>,
-    /// Seconds for the whole analysis; what is undecided then is no fault
+    /// Seconds for the whole analysis; a policy that is undecided by then is not a fault
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     analysis_seconds: u64,
 }
@@ -90,11 +90,8 @@ impl Analysis {
         };
         let report = Analyser::of(&setting, &mut solver).doing("analysis")?.analyse(&policies);
         if report.solver_failed && self.analyse {
-            return Err(Fault::new(format_args!(
-                "not analysed: {} gave something that is no answer",
-                report.solver
-            ))
-            .hint("try another solver with `--solver`"));
+            return Err(Fault::new(format_args!("not analysed: {} gave an invalid answer", report.solver))
+                .hint("try another solver with `--solver`"));
         }
         if report.worst() == Some(Level::Fault) {
             return Err(faulty(&report, json));
@@ -167,8 +164,8 @@ impl Outcome {
                     report.findings.iter().map(|one| format!("{}: {one}", one.level.as_str())).collect();
                 lines.extend(report.undecided.iter().map(|policy| format!("not decided: `{policy}`")));
                 let ended = match (report.cut_off, report.solver_failed) {
-                    (_, true) => ", which gave something that is no answer",
-                    (true, _) => ", until `--analysis-seconds` were over",
+                    (_, true) => ", which gave an invalid answer",
+                    (true, _) => ", until `--analysis-seconds` ran out",
                     _ => "",
                 };
                 lines.push(format!("analysed by {}: {} queries{ended}", report.solver, report.queries));
@@ -191,9 +188,9 @@ fn faulty(report: &Report, json: bool) -> Fault {
     }
     let count = report.findings.iter().filter(|finding| finding.level == Level::Fault).count();
     Fault::new(format_args!(
-        "{count} fault(s): a gateway would load this set, and these policies do nothing in it"
+        "{count} fault(s): a gateway would load this set, but these policies have no effect in it"
     ))
-    .hint(format_args!("{} proved it; remove the policy, or say what was meant", report.solver))
+    .hint(format_args!("{} proved it; remove the policy, or correct it", report.solver))
 }
 
 /// A program of the `PATH`.

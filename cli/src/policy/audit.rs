@@ -67,7 +67,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-const A_LOG: &str = "the audit log of a gateway is meant (of `up`: what `audit` of .semgate/up.json names)";
+const A_LOG: &str =
+    "name the audit log of a gateway (of `up`: the file that `audit` in .semgate/up.json names)";
 
 /// The beginning of every record.
 const BEGINNING: &[u8] = b"{\"time\":";

@@ -29,7 +29,7 @@ pub struct Bundle {
     /// Its certificate chain, leaf first
     #[arg(long, value_name = "CHAIN", requires = "policies")]
     cert: Option<PathBuf>,
-    /// Rises with each bundle; default: the time in seconds
+    /// Version of the set, which rises with each bundle; default: the time in seconds
     #[arg(long, value_name = "VERSION", requires = "policies")]
     set_version: Option<u64>,
     /// File for the bundle; replaced atomically
@@ -44,7 +44,7 @@ pub struct Bundle {
     /// The SPIFFE id of an accepted signer
     #[arg(long = "signer", value_name = "SPIFFE-ID", id = "signers")]
     signers: Vec<String>,
-    /// Sign only a set that loads beside the shipped contexts; implied by `--context` and `--floor`
+    /// Sign only a set that loads with the shipped contexts; implied by `--context` and `--floor`
     #[arg(long, requires = "policies")]
     check: bool,
     #[command(flatten)]
@@ -114,13 +114,13 @@ impl Bundle {
             contexts.retain(|context| !policies.left_out().iter().any(|left| left.urn == *context.urn()));
             return self.analysis.run(source, &contexts, &floors, json);
         }
-        Ok(Outcome::NotAnalysed("only beside contexts: `--check`, `--context` or `--analyse`".to_owned()))
+        Ok(Outcome::NotAnalysed("it needs contexts: `--check`, `--context` or `--analyse`".to_owned()))
     }
 
     fn verify(&self, file: &Path, json: bool) -> Result<u8, Fault> {
         let roots = self.roots.as_ref().ok_or_else(|| {
             Fault::new("`--roots` is missing")
-                .hint("the roots of policy signers, as the gateway has them")
+                .hint("give the roots of the policy signers, as the gateway has them")
                 .status(2)
         })?;
         let signers: Vec<SpiffeId> = self
@@ -142,7 +142,7 @@ impl Bundle {
         let bytes = read_bytes(file)?;
         let signed = bundle::verify(&bytes, &rules, now()).map_err(|why| {
             Fault::new(format_args!("`{}`: {why}", file.display()))
-                .hint(format_args!("no gateway takes it like this: {}", why.remedy()))
+                .hint(format_args!("no gateway would accept it: {}", why.remedy()))
         })?;
         let (version, claimed) = (signed.bundle.version, signed.bundle.digest);
         let names: Vec<String> = signed.bundle.files.iter().map(|(name, _)| name.clone()).collect();

@@ -31,7 +31,7 @@ pub struct Case {
     pub protocol: String,
     /// The protocol version in its own spelling; default: the newest.
     pub binding_version: Option<String>,
-    /// The clock: RFC 3339.
+    /// The time of the message, in RFC 3339.
     pub time: Option<String>,
     /// A message as sent.
     pub message: Option<Box<RawValue>>,
@@ -65,7 +65,7 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Exchange {
-    /// To the agent behind the gateway.
+    /// To the upstream agent.
     #[default]
     Request,
     /// Back from it.
@@ -114,7 +114,7 @@ pub struct CaseFile {
     pub cases: Vec<(Case, Subject)>,
 }
 
-const A_CASE: &str = "a list of cases is meant, as docs/how-to/test-policies.md has them";
+const A_CASE: &str = "give a list of cases, as docs/how-to/test-policies.md describes them";
 
 impl CaseFile {
     /// Reads every `*.json` of a directory, without subdirectories, by name.
@@ -134,7 +134,7 @@ impl CaseFile {
                     path.display()
                 ))
                 .hint(format_args!(
-                    "did you mean `{meant}`? what is set aside is named otherwise, as `{meant}.bak`"
+                    "did you mean `{meant}`? name a file that is set aside differently, such as `{meant}.bak`"
                 )));
             }
             if !hidden && path.extension().is_some_and(|extension| extension == "json") {
@@ -176,10 +176,10 @@ impl Case {
         if !matches!(self.expect.as_str(), "permitted" | "denied")
             && !Code::ALL.iter().any(|code| code.as_str() == self.expect)
         {
-            return Err("`expect` is none of `permitted`, `denied` and the codes of refusals".to_owned());
+            return Err("`expect` must be `permitted`, `denied` or a code of a refusal".to_owned());
         }
         let message = match (&self.message, &self.message_file) {
-            (Some(_), Some(_)) => return Err("`message` and `message_file` are one too many".to_owned()),
+            (Some(_), Some(_)) => return Err("give either `message` or `message_file`".to_owned()),
             (Some(raw), None) => Some(raw.get().as_bytes().to_vec()),
             (None, Some(file)) => {
                 let path = dir.join(file);
@@ -190,7 +190,7 @@ impl Case {
         let shown = self.sender_shows.iter().chain(&self.receiver_shows);
         if let Some(own) = shown.clone().find(|name| !semgate_policies::is_shown(name)) {
             return Err(format!(
-                "`{own}` is shown by nobody: what an agent shows begins with `cert:` or `token:`, and `entities.json` gives the rest"
+                "no agent shows `{own}`: a shown credential begins with `cert:` or `token:`, and `entities.json` gives the others"
             ));
         }
         let pinned = self.context.as_ref().filter(|_| self.protocol == "mcp");
@@ -201,12 +201,12 @@ impl Case {
                 Err("a case is a message, or `context`, `concept`, `performative` and `content`, not both".to_owned())
             }
             Some(_) if self.lock_until.is_some() => {
-                Err("`lock_until` is for one concept: whether a message's own lock holds, handshakes say".to_owned())
+                Err("`lock_until` is for one concept: handshakes decide whether the lock of a message is valid".to_owned())
             }
             Some(bytes) => {
                 let answers = self.answers.as_ref().map(|raw| raw.get().as_bytes().to_vec());
                 if answers.is_some() != (self.direction == Exchange::Reply) {
-                    return Err("a message that is a reply, and no other, has `answers`".to_owned());
+                    return Err("a reply has `answers`, and no other message has it".to_owned());
                 }
                 Ok(Subject::Message { bytes, answers, pinned: pinned.cloned() })
             }

@@ -172,7 +172,7 @@ fn report(
         if !json {
             let Counts { files, policies, contexts, .. } = counts;
             say(format!(
-                "{}: good, {digest}: {policies} policies in {files} file(s), beside {contexts} context(s)",
+                "{}: good, {digest}: {policies} policies in {files} file(s), with {contexts} context(s)",
                 dir.display()
             ));
             counts.outcome.lines().into_iter().for_each(say);

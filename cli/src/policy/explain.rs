@@ -19,7 +19,7 @@ use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
 
 /// Remark on a message that was refused before any condition was evaluated.
-const UNCONDITIONED: &str = "; it did not come to the policies' conditions";
+const UNCONDITIONED: &str = "; no policy condition was evaluated";
 
 /// The decision, and the policies to explain it.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub struct Explain {
     /// MCP: the context of the tools pinned by the route (its `default_context`), such as `acme.tools:v1.0`
     #[arg(long, value_name = "CONTEXT", requires = "message")]
     pinned: Option<String>,
-    /// The clock: RFC 3339
+    /// The time of the message, in RFC 3339
     #[arg(long)]
     time: Option<String>,
     /// A decision id
@@ -61,9 +61,9 @@ pub struct Explain {
     contexts: Contexts,
 }
 
-/// Remark on a refusal after all policies permitted and no limit applied: the agent behind was not reached, or the `@redact` of a permit
+/// Remark on a refusal after all policies permitted and no limit applied: the upstream agent was not reached, or the `@redact` of a permit
 /// failed.
-const AFTERWARDS: &str = "; policies permitted what was asked and it was refused after that: docs/reference/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
+const AFTERWARDS: &str = "; policies permitted it, and a later check refused it: docs/reference/refusals.md describes that code, and the gateway's log shows the cause under this id";
 
 /// The explanation of a message, or of one record of a decision.
 #[derive(Default)]
@@ -117,7 +117,7 @@ impl Explain {
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
             _ => {
-                return Err(Fault::new("nothing to explain was named")
+                return Err(Fault::new("nothing to explain is named")
                     .hint("name a message with `--message`, or a decision and its log with `--decision` and `--audit`")
                     .status(2));
             }
@@ -169,7 +169,8 @@ impl Explain {
             direction: sent.direction.as_str(),
         };
         let read = json::read(question.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
-        let question = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
+        let question =
+            read.as_object().ok_or_else(|| Fault::new("the questions of the message are not an object"))?;
         let redacted: Vec<&str> = outcome.redacted.iter().map(String::as_str).collect();
         let recorded = Recorded { redacted: &redacted, by_these: false };
         let recalled = explainer.recall(parties, question, recorded).map_err(Fault::new)?;
@@ -188,7 +189,7 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
     })?;
     audit::warn(log, cut);
     if records.is_empty() {
-        return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
+        return Err(Fault::new(format_args!("`{}` holds no decision with that id", log.display()))
             .hint("logs rotate: look in the older ones too"));
     }
     // a request and its reply are one decision; a record without content must not hide one with it, nor be hidden
@@ -212,12 +213,12 @@ fn not_asked(code: Option<&str>, what: &str) -> Fault {
     const OF_POLICIES: [&str; 4] = ["policy_denied", "approval_required", "reply_refused", "policy_error"];
     match code {
         Some("reply_refused") => Fault::new(
-            "the record does not hold what was asked: the reply was refused before any condition was looked at (the `cause` of the answer says for what), or the gateway keeps nothing of it (`[audit_values]`)",
+            "the record does not hold what was asked: the reply was refused before any condition was evaluated (the `cause` of the answer shows why), or the gateway keeps nothing of it (`[audit_values]`)",
         )
-        .hint("the gateway's log says under this id what was refused; values are kept from the next message on where firewall.toml ends with `[audit_values]`"),
+        .hint("the gateway's log shows the refusal under this id; if firewall.toml ends with `[audit_values]`, values are kept from the next message on"),
         Some(code) if !OF_POLICIES.contains(&code) => {
             let it = if what.is_empty() { "it" } else { "the reply" };
-            Fault::new(format_args!("{it} was refused as `{code}` before policies were asked, so that none decided"))
+            Fault::new(format_args!("{it} was refused as `{code}` before policies were asked, so none decided"))
                 .hint("the record's `detail` and docs/reference/refusals.md say what that code means and what to send instead")
         }
         _ => Fault::new("the record does not hold what was asked: the message has no concept, or the gateway keeps nothing of it (`[audit_values]`)")
@@ -241,7 +242,7 @@ fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> R
         Err(_) => Ok(explainer.refused_line(sender, urn.line(), performative)),
         // refused by another set, or for the line of a vocabulary beside the context of the message
         Ok(_) => Err(Fault::new(format_args!(
-            "the line was refused to this sender before any condition was looked at, and these policies do not refuse `{}` so",
+            "the line was refused to this sender before any condition was evaluated, and these policies do not refuse `{}` so",
             urn.line()
         ))
         .hint("ask again with `--message`")),

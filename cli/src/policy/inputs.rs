@@ -14,13 +14,13 @@ use crate::fault::{Doing, Fault};
 /// The documents that type policies.
 #[derive(Debug, Args)]
 pub struct Contexts {
-    /// Context documents that type the policies, besides the shipped library
+    /// Context documents that type the policies, in addition to the shipped library
     #[arg(long = "context", value_name = "FILE")]
     contexts: Vec<PathBuf>,
     /// Without the shipped library
     #[arg(long)]
     no_library: bool,
-    /// The floor of a line, as in a gateway's `[floors]`: a literal that only versions below it take is a fault
+    /// The floor of a line, as in a gateway's `[floors]`: a literal that only lower versions accept is a fault
     #[arg(long = "floor", value_name = "LINE=VERSION", value_parser = floor)]
     floors: Vec<(Line, Version)>,
 }
@@ -70,9 +70,9 @@ pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
     PolicySource::read_dir(dir).map_err(|why| {
         let hint = match &why {
             PolicyFault::NearlyNamed { .. } => {
-                "of a set `*.cedar`, `entities.json` and `limits.json` are read, in small letters: rename the file, or move it out of the directory"
+                "a set consists of `*.cedar`, `entities.json` and `limits.json`, in lower case: rename the file, or move it out of the directory"
             }
-            PolicyFault::Syntax { .. } => "save the file again, or take it from where it was good last",
+            PolicyFault::Syntax { .. } => "save the file again, or restore its last good version",
             _ => "name a directory with `*.cedar` files and `entities.json`",
         };
         Fault::new(&why).hint(hint)
@@ -108,7 +108,7 @@ pub fn rejected(faults: &[PolicyFault], source: &PolicySource, json: bool) -> Fa
     printed(faults, source, json);
     let count = faults.len();
     Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
-        .hint("a set is loaded whole or not at all; more may be told once these are mended")
+        .hint("a set is loaded whole or not at all; more faults may show once these are fixed")
 }
 
 /// Prints every warning with its source line; returns the final fault.
@@ -116,9 +116,9 @@ pub fn warned(warnings: &[PolicyFault], source: &PolicySource, json: bool) -> Fa
     printed(warnings, source, json);
     let count = warnings.len();
     Fault::new(format_args!(
-        "{count} warning(s): a gateway would load this policy set, and these do nothing in it"
+        "{count} warning(s): a gateway would load this policy set, but these have no effect in it"
     ))
-    .hint("a gateway only warns of a literal below a floor, so that a floor that rises keeps no set out")
+    .hint("a gateway only warns about a literal below a floor, so a rising floor rejects no set")
 }
 
 fn printed(faults: &[PolicyFault], source: &PolicySource, json: bool) {

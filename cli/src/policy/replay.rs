@@ -109,7 +109,7 @@ impl Replay {
         if report.same == 0 || (!report.undecidable.is_empty() && !self.allow_undecided) {
             let count = report.undecidable.len();
             return Err(Fault::new(format_args!("{count} decision(s) cannot be decided"))
-                .hint("each line says why: keep what it depends on (`[audit_values]`), name a missing document with `--context`, or let them be with `--allow-undecided`")
+                .hint("each line says why: keep what it depends on (`[audit_values]`), name a missing document with `--context`, or accept them with `--allow-undecided`")
                 .status(UNDECIDED));
         }
         Ok(0)
@@ -159,7 +159,7 @@ impl Report {
                 let missing: BTreeSet<&str> =
                     all.iter().flat_map(|one| &one.missing).map(String::as_str).collect();
                 let missing: Vec<&str> = missing.into_iter().collect();
-                line.why = format!("it depends on what was not kept: {}", missing.join(", "));
+                line.why = format!("it depends on values that were not kept: {}", missing.join(", "));
                 self.undecidable.push(line);
             }
         }

@@ -172,7 +172,9 @@ impl PolicyStage {
             });
         };
         let (_, sent) = inspect(answers)
-            .map_err(|refusal| Fault::new(format_args!("what it `answers` does not pass: {refusal}")))?
+            .map_err(|refusal| {
+                Fault::new(format_args!("the message that it `answers` does not pass: {refusal}"))
+            })?
             .spend();
         let reply = Bytes::copy_from_slice(bytes);
         Ok(match inspector.inspect_reply(&sent, &answerer, 200, reply, now) {

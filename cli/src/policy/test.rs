@@ -41,7 +41,7 @@ impl Test {
     /// Policies or cases cannot be read. A failed case is status 1 and a line of the result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         if !self.cases.is_dir() {
-            return Err(Fault::new(format_args!("`{}` is no directory", self.cases.display())).hint(
+            return Err(Fault::new(format_args!("`{}` is not a directory", self.cases.display())).hint(
                 "name a directory of `*.json`, each a list of cases as docs/how-to/test-policies.md says",
             ));
         }

@@ -56,6 +56,6 @@ pub async fn card(State(agent): State<Arc<Agent>>) -> Json<Value> {
         "capabilities": {"streaming": false, "pushNotifications": false},
         "defaultInputModes": ["application/json"],
         "defaultOutputModes": ["application/json"],
-        "skills": [{"id": "restate", "name": "Restate", "description": "says again what it agreed to", "tags": ["sample"]}],
+        "skills": [{"id": "restate", "name": "Restate", "description": "repeats what it agreed to", "tags": ["sample"]}],
     }))
 }

@@ -58,13 +58,13 @@ pub struct ListArgs {
     /// An issuing certificate for contexts that counts from now on
     #[arg(long, value_name = "PEM")]
     add_issuing: Vec<PathBuf>,
-    /// One that no longer counts, with all below it
+    /// An issuing certificate that no longer counts, with all certificates below it
     #[arg(long, value_name = "CERT")]
     remove_issuing: Vec<String>,
     /// A verifier key that may sign checkpoints from now on
     #[arg(long, value_name = "VKEY")]
     add_log: Vec<String>,
-    /// One that may not sign any more
+    /// A verifier key that may no longer sign
     #[arg(long, value_name = "VKEY")]
     remove_log: Vec<String>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub struct CompromiseArgs {
     /// A certificate of the key, of a signer or an issuer of signers: its file, or its `x5t#S256` if the authority serves it
     #[arg(value_name = "CERT")]
     signer: String,
-    /// The first log index that is not believed; 0 revokes all that the key ever signed
+    /// The first log index from which signatures do not count; 0 revokes every signature of the key
     #[arg(long, value_name = "INDEX")]
     from: u64,
     #[command(flatten)]
@@ -120,8 +120,8 @@ impl RootState {
         let mut now = RootState::ask(reach).await?;
         let verified_root = verified::root_statements(reach, &now.trust, keys, threshold).await?;
         let (_, statements) = verified_root.ok_or_else(|| {
-            Fault::new("nothing that the authority says can be verified without the key of its log")
-                .hint("name it with `--log-key`, as the authority's operator told you")
+            Fault::new("the answers of the authority cannot be verified without the key of its log")
+                .hint("name it with `--log-key`, as the operator of the authority published it")
         })?;
         now.list = verified::lists(&statements)?.pop();
         now.statements = statements;
@@ -238,7 +238,7 @@ impl ListArgs {
         for key in &self.add_log {
             LogVerifier::parse(key.trim()).map_err(|why| {
                 Fault::new(format_args!("`--add-log`: `{key}`: {why}"))
-                    .hint("a log tells its verifier key as `origin+id+base64`: `semgate log key`")
+                    .hint("a log shows its verifier key as `origin+id+base64`: `semgate log key`")
                     .status(2)
             })?;
         }
@@ -261,7 +261,7 @@ impl ListArgs {
         log.retain(|key| !self.remove_log.iter().any(|gone| gone.trim() == key));
         if log.is_empty() {
             let hint = match self.remove_log.is_empty() {
-                true => "name the log key in use with `--add-log`; it is the first list",
+                true => "this is the first list: name the log key in use with `--add-log`",
                 false => "the last log key cannot be removed: add the next one with `--add-log` first",
             };
             return Err(Fault::new("the list would name no log key").hint(hint));
@@ -269,7 +269,7 @@ impl ListArgs {
         let threshold = self.threshold.unwrap_or(old.threshold);
         if threshold == 0 || threshold > roots.len() as u64 {
             return Err(Fault::new(format_args!(
-                "a threshold of {threshold} cannot be: the list has {} root keys",
+                "a threshold of {threshold} is not possible: the list has {} root keys",
                 roots.len()
             ))
             .hint("a threshold is from 1 to the number of root keys; `--add-root` adds one")
@@ -287,7 +287,7 @@ impl CompromiseArgs {
         let der = self.certificate(&now)?;
         let suspect = Suspect::of(&der, &ChainLimits::default()).map_err(|fault| {
             Fault::new(format_args!("`{}`: {fault}", self.signer))
-                .hint("name the certificate of a signer or of what issues signers; a root leaves by `semgate trust draft`")
+                .hint("name the certificate of a signer or of an issuer of signers; `semgate trust draft` removes a root")
         })?;
         let Suspect { certificate: key, key: spki } = suspect;
         self.out.write(&now, RootAct::Compromised { key, spki: Some(spki), from: self.from }, json)
@@ -310,7 +310,7 @@ impl CompromiseArgs {
         let certificate = served.find(|der| Thumbprint::of(der) == thumbprint).cloned();
         certificate.ok_or_else(|| {
             Fault::new(format_args!("the authority serves no certificate `{}`", self.signer))
-                .hint("name the certificate's file, which says what key it is of")
+                .hint("name the file of the certificate, which holds its key")
         })
     }
 }

@@ -41,7 +41,7 @@ pub struct RecogniseArgs {
     /// The root key that certifies and signs: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     root_key: String,
-    /// Its certificate; default: `KEY.pem` beside `KEY.key`; required if the key is in a token
+    /// Its certificate; default: `KEY.pem` next to `KEY.key`; required if the key is in a token
     #[arg(long)]
     root_cert: Option<PathBuf>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl RecogniseArgs {
             && !list.roots.iter().any(|der| Thumbprint::of(der) == root.thumbprint())
         {
             tell!(
-                "warning: `{}` is the certificate of no root key of the trust list in effect: nothing that it signs or certifies counts",
+                "warning: `{}` is not the certificate of a root key of the trust list in effect: its signatures and certificates do not count",
                 root.thumbprint()
             );
         }

@@ -30,7 +30,7 @@ pub enum TufJob {
     Draft(DraftArgs),
     /// Add the signature of a root key to a draft; offline
     Sign(SignMetadata),
-    /// Take signed drafts in, and sign `snapshot` and `timestamp`; also without drafts, before the timestamp expires
+    /// Accept signed drafts, and sign `snapshot` and `timestamp`; also without drafts, before the timestamp expires
     Publish(PublishArgs),
 }
 
@@ -67,7 +67,7 @@ pub struct PublishArgs {
     /// The online key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     online: String,
-    /// Lifetime of the timestamp, in days: the longest that a client may see an old list
+    /// Lifetime of the timestamp, in days: the longest time for which a client may see an old list
     #[arg(long, default_value_t = 1)]
     timestamp_days: u64,
     /// Lifetime of the snapshot, in days
@@ -97,7 +97,7 @@ impl DraftArgs {
         let (_, root_state) = self.basis.verified(&[]).await?;
         let list = root_state.list.ok_or_else(|| {
             Fault::new("the authority has no trust list")
-                .hint("hand in the first one: `semgate trust submit trust-1.json`")
+                .hint("submit the first one: `semgate trust submit trust-1.json`")
         })?;
         let limits = ChainLimits::default();
         let roots = list.roots.iter().map(|der| RootKey::of(der, &limits).map(|root| root.key().clone()));
@@ -200,7 +200,7 @@ fn targets_version(draft: &MetadataDraft, repository: &Repository, root: &Metada
     })?;
     for (what, one) in [("root", root), ("targets", targets)] {
         if one.expires().doing(what)? <= now() {
-            return Err(Fault::new(format_args!("{what} has expired")).hint("draft and sign it anew"));
+            return Err(Fault::new(format_args!("{what} has expired")).hint("draft and sign it again"));
         }
     }
     let version = targets.version().doing("targets")?;
@@ -209,7 +209,7 @@ fn targets_version(draft: &MetadataDraft, repository: &Repository, root: &Metada
         return Err(Fault::new(format_args!(
             "targets of the draft are version {version}, and {published} is published"
         ))
-        .hint("the repository is not the one that it was drafted for; draft and sign it anew"));
+        .hint("the repository is not the one that it was drafted for; draft and sign it again"));
     }
     Ok(version)
 }

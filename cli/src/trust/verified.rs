@@ -71,20 +71,20 @@ async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Vec<R
 fn refused(fault: &FollowFault) -> Fault {
     match fault {
         FollowFault::Head(HeadFault::Expired) => {
-            Fault::new("what is served is of a head that has expired, so nothing was done")
-                .hint("bring the mirror up to date, or ask the authority itself")
+            Fault::new("the served files belong to an expired head, so nothing was done")
+                .hint("update the mirror, or ask the authority itself")
         }
         FollowFault::Unreachable | FollowFault::HttpStatus { .. } => {
             Fault::new(format_args!("the authority could not be followed, so nothing was done: {fault}"))
-                .hint("is this the address of an authority or of a whole mirror? Ask again")
+                .hint("check that this is the address of an authority or of a complete mirror, and ask again")
         }
         fault => evidence(fault),
     }
 }
 
 fn evidence(what: impl std::fmt::Display) -> Fault {
-    Fault::new(format_args!("what the authority serves does not hold: {what}"))
-        .hint("are roots and log key those of this authority? If so, keep what it serves as evidence; nothing was done")
+    Fault::new(format_args!("the answers of the authority are not valid: {what}"))
+        .hint("check that roots and log key belong to this authority; if so, keep its answers as evidence; nothing was done")
 }
 
 /// The trust lists among statements of the root.
@@ -126,7 +126,7 @@ fn vouched(chain: &Chain, roots: &Roots) -> Option<()> {
 
 /// Prints on standard error what signers must compare, by a way other than this authority.
 pub(super) fn compare(list: &KeyList) {
-    tell!("compare these with what their holders say, before anybody signs:");
+    tell!("compare these with their holders before anybody signs:");
     list.roots.iter().for_each(|der| tell!("  root     {}", Thumbprint::of(der)));
     list.issuing.iter().for_each(|one| tell!("  issuing  {one}"));
     list.log.iter().for_each(|key| tell!("  log      {key}"));

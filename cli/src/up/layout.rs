@@ -22,7 +22,7 @@ use crate::up_directory::AgentFile;
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";
-/// The agent behind the gateway.
+/// The upstream agent.
 pub const SAMPLE_AGENT: &str = "wholesaler-1";
 /// The publisher with every right.
 pub const OPERATOR: &str = "operator";
@@ -117,7 +117,9 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let mut ports = Ports::default();
     let notes = if notes_file.exists() {
         if [args.authority, args.l8, args.a2a, args.admin, args.agent].iter().any(Option::is_some) {
-            tell("addresses count at the first start only: they stand in authority.toml and firewall.toml");
+            tell(
+                "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
+            );
         }
         let text = read(&notes_file)?;
         toml::from_str(&text).hinted(
@@ -156,7 +158,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         ports.fill([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
-            .hint("an earlier start was cut short: remove the directory, or name another with `--dir`")
+            .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
     })?;
     let roots = made.roots.strip_prefix(dir).unwrap_or(&made.roots).to_path_buf();
     for (name, text) in &PolicySource::shipped().files {
@@ -267,7 +269,7 @@ fn certificates(dir: &Path) -> Result<(), Fault> {
         vec![("gateway", request(TlsUse::Server, "gateway", localhost, vec!["localhost".to_owned()]))];
     wanted
         .extend(AGENTS.iter().map(|(name, _)| (*name, request(TlsUse::Agent, name, Vec::new(), Vec::new()))));
-    // the gateway uses it to answer handshakes in place of the agent behind
+    // the gateway uses it to answer handshakes in place of the upstream agent
     wanted.push((SAMPLE_AGENT, request(TlsUse::Agent, SAMPLE_AGENT, Vec::new(), Vec::new())));
     for (name, request) in wanted {
         let leaf = issue_tls(dir, &request).doing(format_args!("certificate of `{name}`"))?;

@@ -148,7 +148,7 @@ fn ended(name: &'static str, thread: JoinHandle<Result<(), Fault>>) -> Fault {
 }
 
 fn join(name: &'static str, thread: JoinHandle<Result<(), Fault>>) -> Result<(), Fault> {
-    thread.join().unwrap_or_else(|_| Err(Fault::new(format_args!("the {name} broke down"))))
+    thread.join().unwrap_or_else(|_| Err(Fault::new(format_args!("the {name} failed"))))
 }
 
 async fn stopped(mut stop: watch::Receiver<bool>) {
@@ -157,6 +157,6 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 
 fn taken(address: SocketAddr, e: &std::io::Error) -> Fault {
     Fault::new(format_args!("cannot listen on `{address}`: {e}")).hint(
-        "the ports stand in up.toml, authority.toml and firewall.toml: change them, or use another `--dir`",
+        "the ports are in up.toml, authority.toml and firewall.toml: change them, or use another `--dir`",
     )
 }

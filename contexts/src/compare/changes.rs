@@ -107,7 +107,7 @@ impl<'e> ChangeReader<'_, 'e> {
             (Err(NoValue::Nothing), more) if is_there(&more) => Some("accepts more than before"),
             (less, Err(NoValue::Nothing)) if is_there(&less) => Some("accepts less than before"),
             (less, more) if is_there(&less) && is_there(&more) => Some("accepts other values than before"),
-            _ => Some("is written differently, and could not be compared by itself"),
+            _ => Some("is written differently, and could not be compared on its own"),
         }
     }
 }

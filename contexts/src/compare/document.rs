@@ -271,8 +271,8 @@ impl<'e> Work<'e> {
         match self.pairs.compare(first, second) {
             Err(NoValue::Nothing) if same => subject.compatible("it is unchanged"),
             Err(NoValue::Nothing) => subject.compatible(match subject.role {
-                Role::Accepts => "whatever the older version accepts, the newer one accepts",
-                Role::Answers => "whatever the newer version answers, the older one accepts",
+                Role::Accepts => "the newer version accepts everything that the older one accepts",
+                Role::Answers => "the older version accepts everything that the newer one answers",
             }),
             Err(NoValue::Unclear(why)) => subject.unknown(&why),
             Err(NoValue::Described(what)) => {

@@ -44,14 +44,14 @@ pub(super) fn free_text_marks(
         }
         if value.old.is_text() && !value.new.is_text() && may_be_prose(value.kind) {
             return Err(format!(
-                "`{}` is no longer marked as free text, so what policies ask of free text would not see it",
+                "`{}` is no longer marked as free text, so policy conditions on free text would not see it",
                 value.path
             ));
         }
         let inside = value.children();
         if !budget.spend(1 + inside.len() as u64) {
             return Err(format!(
-                "the marks of free text stand in more places than may be looked at: {}",
+                "the schema marks free text in more positions than the limit: {}",
                 budget.reason()
             ));
         }

@@ -67,7 +67,7 @@ fn described(what: String) -> NoValue {
 fn described_of(count: u64, what: impl Fn(u64) -> String) -> Solution {
     match count {
         0..=MOST_IN_A_MESSAGE => Err(described(what(count))),
-        _ => unclear("a bound past every message"),
+        _ => unclear("a bound beyond every message"),
     }
 }
 

@@ -293,7 +293,7 @@ fn what_leads_to_a_changed_definition_is_not_called_unchanged() {
     let wider = part(&with(0, 3), &with(1, 4));
     assert_eq!(
         (wider.verdict, wider.reason.as_str()),
-        (Verdict::Compatible, "whatever the older version accepts, the newer one accepts")
+        (Verdict::Compatible, "the newer version accepts everything that the older one accepts")
     );
 }
 

@@ -68,7 +68,7 @@ pub enum DocumentFault {
         what: &'static str,
     },
     /// A context that the document refers to is not at hand; nothing is fetched for it.
-    #[error("the context `{urn}` with digest `{digest}`, which it refers to, is not at hand")]
+    #[error("the referenced context `{urn}` with digest `{digest}` is missing")]
     ReferenceMissing {
         /// The context.
         urn: ContextUrn,
@@ -76,7 +76,7 @@ pub enum DocumentFault {
         digest: Digest,
     },
     /// A context that the document refers to has another digest than the reference says.
-    #[error("the context `{urn}` has another digest than the reference to it says")]
+    #[error("the context `{urn}` has another digest than the reference names")]
     ReferenceDigest {
         /// The context.
         urn: ContextUrn,

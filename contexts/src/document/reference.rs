@@ -11,7 +11,7 @@ use crate::digest::Digest;
 use crate::schema::{SchemaFault, each_schema, pointer};
 use crate::urn::{ContextUrn, Prefix};
 
-const FORM: &str = "is `#/$defs/NAME`, `#/concepts/NAME`, or `URN#/concepts/NAME` of another context with its `x-digest` beside it";
+const FORM: &str = "must be `#/$defs/NAME`, `#/concepts/NAME`, or `URN#/concepts/NAME` of another context with `x-digest` next to it";
 
 /// A document with the borrowed schemas among its definitions.
 pub(super) struct Bundle {
@@ -108,11 +108,11 @@ impl Borrower<'_, '_> {
         let (urn, name) = reference.split_once("#/concepts/").ok_or_else(|| fault(FORM))?;
         let urn = ContextUrn::parse(urn, self.prefix).map_err(|_| fault(FORM))?;
         if urn == *self.own {
-            return Err(fault("to the own context is `#/concepts/NAME`"));
+            return Err(fault("to its own context must be `#/concepts/NAME`"));
         }
         let digest = map.get("x-digest").and_then(Value::as_str).and_then(|text| Digest::parse(text).ok());
         let digest = digest.ok_or_else(|| {
-            fault("to another context stands beside its `x-digest`, `sha-256:` and 64 hex digits")
+            fault("to another context needs `x-digest` next to it, `sha-256:` and 64 hex digits")
         })?;
         let context =
             (self.others)(&urn).ok_or(DocumentFault::ReferenceMissing { urn: urn.clone(), digest })?;
@@ -143,7 +143,7 @@ impl Borrower<'_, '_> {
                     return Err(DocumentFault::Reference { path: pointer(path), what });
                 }
                 None if self.contexts.len() == self.limit => {
-                    let what = "contexts referred to";
+                    let what = "referenced contexts";
                     return Err(DocumentFault::TooMany { path: pointer(path), what, limit: self.limit });
                 }
                 None => self.contexts.push(Arc::clone(one)),

@@ -142,12 +142,12 @@ fn a_reference_is_by_urn_and_digest_together() {
     for (target, why) in [
         ("urn:contexts:money:v1.0#/concepts/none", "names no concept"),
         ("urn:contexts:money:v1.0#/concepts/convert", "names no concept"),
-        ("urn:contexts:money:v1.0#/$defs/exact", "is `#/$defs/NAME`"),
-        ("urn:contexts:money:v1.0", "is `#/$defs/NAME`"),
-        ("URN:contexts:money:v1.0#/concepts/amount", "is `#/$defs/NAME`"),
-        ("https://money.example/#/concepts/amount", "is `#/$defs/NAME`"),
-        ("", "is `#/$defs/NAME`"),
-        ("urn:contexts:shop:v1.0#/concepts/order", "to the own context"),
+        ("urn:contexts:money:v1.0#/$defs/exact", "must be `#/$defs/NAME`"),
+        ("urn:contexts:money:v1.0", "must be `#/$defs/NAME`"),
+        ("URN:contexts:money:v1.0#/concepts/amount", "must be `#/$defs/NAME`"),
+        ("https://money.example/#/concepts/amount", "must be `#/$defs/NAME`"),
+        ("", "must be `#/$defs/NAME`"),
+        ("urn:contexts:shop:v1.0#/concepts/order", "to its own context"),
         ("#/$defs/0.concepts.amount", "names nothing in this document"),
     ] {
         assert!(reference(with(&|r| r["$ref"] = json!(target))).contains(why), "{target}");
@@ -221,7 +221,7 @@ fn references_and_their_work_are_bounded() {
     let (step, fault) = last.unwrap_err();
     assert_eq!(step, 17);
     assert!(
-        matches!(fault, DocumentFault::TooMany { what: "contexts referred to", limit: 16, .. }),
+        matches!(fault, DocumentFault::TooMany { what: "referenced contexts", limit: 16, .. }),
         "{fault}"
     );
 
@@ -272,5 +272,5 @@ fn all_that_is_missing_is_found_in_borrowed_schemas_too_and_within_a_bound() {
     assert_eq!(gaps(r#"{"concept":"order","total":{"memo":"x"}}"#, 9), ["/total/currency", "/total/value"]);
     assert_eq!(gaps(r#"{"total":{}}"#, 1), ["/total/currency"]);
     assert_eq!(gaps(r#"{"total":{"value":1,"currency":"EUR"}}"#, 9), [""; 0]);
-    assert_eq!(gaps(r#"{"total":7}"#, 9), [""; 0], "what is no object has another fault");
+    assert_eq!(gaps(r#"{"total":7}"#, 9), [""; 0], "what is not an object has another fault");
 }

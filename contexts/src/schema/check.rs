@@ -150,7 +150,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             },
             Some(Holds::Performatives) if !position.concept => self.fail(SchemaFault::RefusedKeyword {
                 keyword: name.to_owned(),
-                why: "it stands on the schema of a concept; a task has `performatives`",
+                why: "it belongs on the schema of a concept; a task has `performatives`",
             }),
             Some(holds) => self.plain(name, value, &holds),
         }
@@ -277,7 +277,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
         self.string_only(map, "x-free-text")?;
         match map.get("maxLength").and_then(Value::as_u64) {
-            None => self.must("x-free-text", "beside `maxLength`"),
+            None => self.must("x-free-text", "used together with `maxLength`"),
             Some(length) if length > self.limits.max_free_text => self.fail(SchemaFault::Limit {
                 what: "characters of free text",
                 limit: self.limits.max_free_text,
@@ -290,7 +290,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         if map.get("type").is_some_and(|kind| kind == "string") {
             Ok(())
         } else {
-            self.must(keyword, "beside `\"type\": \"string\"`")
+            self.must(keyword, "used together with `\"type\": \"string\"`")
         }
     }
 
@@ -298,13 +298,13 @@ impl<'s, 'd> Checker<'s, 'd> {
     fn combinations(&self, map: &Map<String, Value>) -> Checked {
         let has = |keyword: &str| map.contains_key(keyword);
         if (has("then") || has("else")) && !has("if") {
-            return self.must(if has("then") { "then" } else { "else" }, "beside `if`");
+            return self.must(if has("then") { "then" } else { "else" }, "used together with `if`");
         }
         if self.limits.authored && has("pattern") && !has("maxLength") {
             return self.must("pattern", WITH_LENGTH);
         }
         if (has("maxContains") || has("minContains")) && !has("contains") {
-            return self.must("contains", "beside `maxContains` and `minContains`");
+            return self.must("contains", "used together with `maxContains` and `minContains`");
         }
         for (least, most, must) in RANGES {
             let bound = |keyword| map.get(keyword).and_then(Value::as_f64);
@@ -315,9 +315,10 @@ impl<'s, 'd> Checker<'s, 'd> {
         if map.get("uniqueItems") == Some(&Value::Bool(true)) {
             let limit = self.limits.max_unique_items;
             match map.get("maxItems").and_then(Value::as_u64) {
-                None => return self.must("uniqueItems", "beside `maxItems`"),
+                None => return self.must("uniqueItems", "used together with `maxItems`"),
                 Some(items) if items > limit => {
-                    return self.fail(SchemaFault::Limit { what: "items beside `uniqueItems`", limit });
+                    return self
+                        .fail(SchemaFault::Limit { what: "items together with `uniqueItems`", limit });
                 }
                 Some(_) => {}
             }
@@ -342,8 +343,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         stack: &mut Vec<String>,
     ) -> Result<usize, SchemaFault> {
         let limit = self.limits.max_in_place_depth;
-        let too_deep =
-            || SchemaFault::Limit { what: "subschemas inside one another on one value", limit: limit as u64 };
+        let too_deep = || SchemaFault::Limit { what: "nested subschemas on one value", limit: limit as u64 };
         if above > limit {
             return Err(too_deep());
         }

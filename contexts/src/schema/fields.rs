@@ -125,7 +125,7 @@ impl<'v> Unfolding<'_, 'v> {
         (!back).then_some(facts)
     }
 
-    /// A value that is no object.
+    /// A value that is not an object.
     fn value(&mut self, facts: Facts<'v>, present: u8) -> FieldType {
         let unions = facts.unions.clone();
         let references = facts.references.clone();

@@ -31,7 +31,7 @@ fn reason(pattern: &str) -> &'static str {
         Err(regex_syntax::Error::Parse(error)) => match error.kind() {
             ErrorKind::UnsupportedLookAround => "look-around cannot be matched in linear time",
             ErrorKind::UnsupportedBackreference if pattern.contains("\\0") => {
-                "`\\0` is no escape of it: write `\\u0000`"
+                "`\\0` is not an escape of ECMA-262: write `\\u0000`"
             }
             ErrorKind::UnsupportedBackreference => "back-references cannot be matched in linear time",
             ErrorKind::GroupUnclosed | ErrorKind::GroupUnopened => "its parentheses are unbalanced",
@@ -39,7 +39,7 @@ fn reason(pattern: &str) -> &'static str {
             _ => "it is not a regular expression",
         },
         Ok(_) if FOREIGN.iter().any(|text| pattern.contains(text)) => {
-            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads otherwise, or it is too large when compiled"
+            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads differently, or it is too large when compiled"
         }
         Ok(_) => "it is too large when compiled",
         Err(_) => "it is not a regular expression",

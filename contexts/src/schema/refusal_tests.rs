@@ -11,14 +11,14 @@ fn a_pattern_that_does_not_compile_is_named_by_its_path_and_its_reason() {
         ("^(?=a)b$", "look-around cannot be matched in linear time"),
         ("(?<!a)b", "look-around cannot be matched in linear time"),
         ("(a)\\1", "back-references cannot be matched in linear time"),
-        ("^\\0$", "`\\0` is no escape of it: write `\\u0000`"),
+        ("^\\0$", "`\\0` is not an escape of ECMA-262: write `\\u0000`"),
         (
             "^\\a$",
-            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads otherwise, or it is too large when compiled",
+            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads differently, or it is too large when compiled",
         ),
         (
             "^[a--b]$",
-            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads otherwise, or it is too large when compiled",
+            "it has `\\a`, `--`, `&&` or `~~`, which ECMA-262 reads differently, or it is too large when compiled",
         ),
         ("(", "its parentheses are unbalanced"),
         ("a)", "its parentheses are unbalanced"),

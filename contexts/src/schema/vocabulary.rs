@@ -80,11 +80,11 @@ pub(super) fn keyword(name: &str) -> Option<Holds> {
         "x-free-text" => Holds::FreeText,
         "x-code-list" => Holds::CodeList,
         "x-performatives" => Holds::Performatives,
-        "x-digest" => Holds::Never("it stands beside a `$ref` to another context and nowhere else"),
+        "x-digest" => Holds::Never("it is allowed only next to a `$ref` to another context"),
         "$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor"
         | "$vocabulary" => Holds::Never(NO_RESOURCE),
-        "$defs" | "definitions" => Holds::Never("definitions stand at the top of the document, in `$defs`"),
-        "unevaluatedItems" => Holds::Never("write `items`, which says what an array holds in one place"),
+        "$defs" | "definitions" => Holds::Never("write definitions at the top of the document, in `$defs`"),
+        "unevaluatedItems" => Holds::Never("write `items`, which describes all elements of an array"),
         "contentEncoding" | "contentMediaType" | "contentSchema" => Holds::Never(NOT_ASSERTED),
         _ => return None,
     })
@@ -111,7 +111,7 @@ pub(super) fn demand(holds: &Holds) -> &'static str {
         Holds::Truth => "`true` or `false`",
         Holds::Format => {
             "a format that is asserted: `date`, `date-time`, `time`, `duration`, `email`, `hostname`, \
-                          `ipv4`, `ipv6`, `uri`, `uuid` and their like"
+                          `ipv4`, `ipv6`, `uri`, `uuid` and similar ones"
         }
         Holds::NamedNames => "an object of lists of names",
         _ => "a string",
@@ -119,7 +119,7 @@ pub(super) fn demand(holds: &Holds) -> &'static str {
 }
 
 /// The demand on a pattern of a document that is not published yet, with a rewrite that any document can use.
-pub(super) const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
+pub(super) const WITH_LENGTH: &str = "used together with `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
      no message holds a longer string";
 
 /// The demand on words for readers.

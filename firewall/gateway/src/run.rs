@@ -134,7 +134,7 @@ where
     ready(bound);
     let outcome = tokio::select! {
         () = shutdown => Ok(()),
-        Some(name) = died.recv() => Err(RunFault::System { why: format!("the thread `{name}` ended by itself") }),
+        Some(name) = died.recv() => Err(RunFault::System { why: format!("the thread `{name}` ended unexpectedly") }),
     };
     let _ = stop.send(true);
     let joined = tokio::task::spawn_blocking(move || running.join()).await;

@@ -95,7 +95,7 @@ impl Answer {
 }
 
 /// Reason for refusing a second answer.
-pub(crate) const ANSWERED: &str = "the request of this id was answered before";
+pub(crate) const ANSWERED: &str = "the request with this id is already answered";
 
 /// The refusal that leaves an answer out of its stream. The stream goes on.
 pub(crate) fn withheld(reason: &str) -> Refusal {

@@ -84,7 +84,7 @@ pub(crate) fn speaks_of(
     let Some(name) = instance.object.get(PARAMETER).and_then(Json::as_str) else { return Ok(()) };
     let Some(parameter) = Parameter::of(context, name) else {
         return Err(unfit(instance, "/parameter", PARAMETER)
-            .with_hint(format!("name a parameter that a concept or task of {} has", context.urn())));
+            .with_hint(format!("name a parameter of a concept or task in {}", context.urn())));
     };
     let options = match instance.object.get("options").and_then(Json::as_array) {
         Some(options) if !parameter.open => options,
@@ -102,7 +102,7 @@ pub(crate) fn speaks_of(
     }
     let at = nearest.unwrap_or_default();
     Err(unfit(instance, &format!("/options/{at}"), "x-code-list")
-        .with_hint(format!("offer codes of the parameter's list in {}", context.urn())))
+        .with_hint(format!("offer codes from the parameter's code list in {}", context.urn())))
 }
 
 fn unfit(instance: &Instance<'_>, path: &str, rule: &str) -> Refusal {

@@ -87,13 +87,13 @@ fn admitted(resolved: &Resolved<'_, '_>) -> Result<(), Refusal> {
     if let Some(Unadmitted { pointer, admit }) = &message.uninspectable {
         let instead = match calls_tools {
             true => "leave it out",
-            false => "say it with concepts of the context, in a data part",
+            false => "send it as concepts of the context, in a data part",
         };
         return Err(Refusal::new(
             Code::ContentUninspectable,
             format!("`{pointer}` is {}, which this route does not admit", admit.kinds()),
         )
-        .with_hint(format!("{instead}, or ask the operator: the route must admit `{}`", admit.as_str())));
+        .with_hint(format!("{instead}, or ask the operator to let the route admit `{}`", admit.as_str())));
     }
     if !resolved.case().route.options.passes_handshakes
         && !calls_tools
@@ -101,12 +101,12 @@ fn admitted(resolved: &Resolved<'_, '_>) -> Result<(), Refusal> {
     {
         return Err(Refusal::new(
             Code::ContentUninspectable,
-            format!("`{}` is of a handshake, which this route does not open", instance.pointer),
+            format!("`{}` belongs to a handshake, and this route opens none", instance.pointer),
         )
         .with_hint(match resolved.case().route.options.group {
             // each member has its own key; no key opens a message to all of them
-            Some(_) => "shake hands with a member, at `snl` below the address of its own route",
-            None => "shake hands at the route's own address for it, `snl` below this one",
+            Some(_) => "open the handshake with a member, at `snl` below the address of its own route",
+            None => "open the handshake at the handshake address of this route, `snl` below this one",
         }));
     }
     Ok(())
@@ -141,11 +141,8 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             let pointer = instance.pointer.to_string();
             if calls_tools && instance.of == Vocabulary::Context {
                 // each caller learns its own tools from the list
-                return Refusal::new(
-                    Code::ConceptUndefined,
-                    format!("`{pointer}` names a tool that there is not"),
-                )
-                .with_hint("list the tools, and call one of them");
+                return Refusal::new(Code::ConceptUndefined, format!("`{pointer}` names an unknown tool"))
+                    .with_hint("list the tools, and call one of them");
             }
             let refusal = undefined(named, &pointer, "names a concept that the context does not define");
             term_negotiation::ask(resolved, instance, refusal)
@@ -203,7 +200,7 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
             let gaps = missing_fields::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
             let fit = if is_null(shape, instance, &fault.path) {
-                format!("leave it out where it has no value: `null` is one; {fit}")
+                format!("leave out a member without a value instead of sending `null`; {fit}")
             } else {
                 fit
             };
@@ -232,7 +229,7 @@ fn unambiguous(shape: &Shape, instance: &Instance<'_>) -> Result<(), Refusal> {
     let other = NAMING_MEMBERS.into_iter().find(|member| !shape.declares(member));
     Err(Refusal::new(Code::ContentInvalid, what).with_hint(match other {
         Some(other) => {
-            format!("name the type with `{other}`, and leave `{naming}` out: it passes in MCP alone")
+            format!("name the type with `{other}`, and leave out `{naming}`, which passes in MCP only")
         }
         None => "call it as a tool in MCP".to_owned(),
     }))
@@ -257,7 +254,7 @@ fn invalid(path: &str, rule: &str) -> Refusal {
 
 /// The refusal for an exhausted work budget: the message was not judged to its end.
 pub(crate) fn too_complex(pointer: &str) -> Refusal {
-    let reason = format!("`{pointer}` takes more work to judge than one message may cause");
+    let reason = format!("checking `{pointer}` exceeds the work limit of one message");
     Refusal::new(Code::TooComplex, reason)
         .with_hint("send fewer values or shorter strings in one message; ask the context's publisher to bound its patterns")
 }

@@ -154,7 +154,10 @@ impl Tally {
                 }
             }
             Verdict::Denied { policies, notices } => {
-                self.deny(denied(definition, instance, &notices, ", its parts read as one text"), policies);
+                self.deny(
+                    denied(definition, instance, &notices, ", when its parts are read as one text"),
+                    policies,
+                );
             }
             Verdict::Errored { policies, why } => self.deny(errored(asked, definition, &why), policies),
             Verdict::Untypable { rule, .. } => self.deny(errored(asked, definition, rule), Texts::default()),
@@ -255,9 +258,9 @@ pub(crate) fn again(
     let unfit = |rule: &str| {
         Refusal::new(
             Code::ContentInvalid,
-            format!("`{}` does not fit the rule `{rule}` together with what came before", instance.pointer),
+            format!("`{}` does not fit the rule `{rule}` together with the text before it", instance.pointer),
         )
-        .with_hint("say less in one artifact")
+        .with_hint("send less text in one artifact")
     };
     let mut value = instance.object.to_value_without(None);
     if let Some(text) = value.get_mut(member) {

@@ -133,7 +133,7 @@ impl Inspector {
         body: Bytes,
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
-        let unasked = || refused(out_of_turn("the agent behind speaks, and nothing that it answers is open"));
+        let unasked = || refused(out_of_turn("the upstream agent sends an answer, but no request is open"));
         let first = exchanges.open.first().ok_or_else(unasked)?;
         let at = {
             let generation = self.generation();

@@ -82,7 +82,7 @@ impl fmt::Display for GenerationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SharedLine { first, second } => {
-                write!(f, "the authorities `{first}` and `{second}` are configured for one and the same line")
+                write!(f, "the authorities `{first}` and `{second}` are both configured for the same line")
             }
             Self::Control => f.write_str("the control vocabulary has no name under this prefix"),
         }

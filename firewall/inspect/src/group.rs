@@ -18,7 +18,7 @@ pub(crate) fn addressed(case: &Inspection<'_>, message: &Message<'_>) -> Option<
             Code::ReceiverMismatch,
             "the receiver in the message is not the group of this route",
         )
-        .with_hint("name the group that this address leads to")
+        .with_hint("name the group of this address")
         .with_detail(format!("the group is `{}`", group.name))));
     }
     let agent = case.generation.policies().agent(case.receiver);
@@ -26,7 +26,7 @@ pub(crate) fn addressed(case: &Inspection<'_>, message: &Message<'_>) -> Option<
         return Some(Ok(()));
     }
     Some(Err(Refusal::new(Code::ReceiverMismatch, "the agent is not a member of the group")
-        .with_hint("the operator says who is a member")
+        .with_hint("ask the operator to add it to the group")
         .with_detail(format!("`{}` is not in `{}`", case.receiver, group.name))))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn joins(case: &Inspection<'_>, urn: &ContextUrn) -> Result<(), Refus
     let Some(floor) = all.max().filter(|floor| !case.route.reaches(line, *floor)) else { return Ok(()) };
     Err(Refusal::new(
         Code::ContextBelowFloor,
-        format!("the member understands no version of this line from {floor} on, so it is in no group that speaks it"),
+        format!("the member understands no version of this line from {floor} on, so a group cannot send it this line"),
     )
-    .with_hint("the member has to be brought up to the floor"))
+    .with_hint("ask the operator to update the member to the floor or above"))
 }

@@ -36,9 +36,9 @@ pub(crate) fn asking(
     let refusal = match taken {
         Ok(asking) => return Ok(Some(asking)),
         Err(NotFree::Used) => Refusal::new(Code::Malformed, "the id was used before in the session")
-            .with_hint("give each request of a session an id of its own, as MCP demands"),
+            .with_hint("give each request of a session a unique id, as MCP requires"),
         Err(NotFree::Full) => {
-            Refusal::new(Code::RateLimited, "more requests are open in the session than are kept track of")
+            Refusal::new(Code::RateLimited, "the session has more open requests than the gateway tracks")
                 .with_hint("initialize a new session")
         }
         Err(NotFree::Over) => no_session(),

@@ -104,16 +104,17 @@ pub(crate) fn goes_on(case: &Inspection<'_>, message: &Message<'_>) -> Result<()
 /// The refusal of an invalid `requestState`. The text is the same for an invented, forgotten or foreign
 /// state.
 fn no_round() -> Refusal {
-    Refusal::new(Code::Malformed, "`/params/requestState` is none that this agent was given for this request")
-        .with_hint("send the request again without it, and go on with what is given then")
+    Refusal::new(
+        Code::Malformed,
+        "`/params/requestState` is not a state that this agent received for this request",
+    )
+    .with_hint("send the request again without it, and continue with the new state")
 }
 
 fn not_asked() -> Refusal {
     Refusal::new(
         Code::Malformed,
-        "`/params/inputResponses` answers what this agent was not asked for this request",
+        "`/params/inputResponses` answers a question that was not asked for this request",
     )
-    .with_hint(
-        "send the request again without it, and answer what is asked then, under its name and in its form",
-    )
+    .with_hint("send the request again without it, then answer each question under its name and in its form")
 }

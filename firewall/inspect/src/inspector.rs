@@ -141,7 +141,7 @@ impl Inspector {
         let things = [(crate::Kind::Session, id)];
         let owner = sent.caller.key();
         self.state.owners.claim(&sent.route.scope(), owner, &things, &sent.about, None).map_err(|_| {
-            Refusal::new(Code::UpstreamInvalid, "the server opens a session that is another's")
+            Refusal::new(Code::UpstreamInvalid, "the server opens a session that belongs to another agent")
                 .with_hint("the message was delivered: initialize again")
                 .with_delivered(crate::Delivered::Yes)
                 .with_rpc_id(sent.rpc_id.clone())

@@ -50,9 +50,6 @@ pub(crate) fn each<'c>(
 }
 
 fn too_long() -> Refusal {
-    Refusal::new(
-        Code::ContentUninspectable,
-        "text stands in several parts that are more than can be judged together",
-    )
-    .with_hint("say it in one part, or in several messages")
+    Refusal::new(Code::ContentUninspectable, "the text of several parts is more than can be judged together")
+        .with_hint("send it in one part, or in several messages")
 }

@@ -65,7 +65,7 @@ pub(crate) fn judge(
             let facts = Facts { withheld, ..tell(case, sent, &again.tasks)? };
             Ok(ReplyPermit::listed(facts, status, rewritten.clone(), Written::ByGateway))
         }
-        _ => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
+        _ => Err(Refusal::new(Code::Malformed, "the value is no longer a list")),
     }
 }
 

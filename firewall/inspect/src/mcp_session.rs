@@ -95,8 +95,8 @@ impl NotHere {
     /// The refusal that leaves the answer out. The stream goes on.
     pub(crate) fn refusal(self) -> Refusal {
         answer_right::withheld(match self {
-            Self::Nothing => "the stream answers what is not open in this session",
-            Self::Elsewhere => "the stream answers what waits for its answer on its own exchange",
+            Self::Nothing => "the stream answers a request that is not open in this session",
+            Self::Elsewhere => "the stream answers a request that waits for its answer on its own exchange",
         })
     }
 }
@@ -105,7 +105,7 @@ impl NotHere {
 pub(crate) struct WantedId<'i> {
     pub key: SessionKey,
     pub id: &'i RpcId,
-    /// True if the agent behind the gateway keeps its callers apart.
+    /// True if the upstream agent keeps its callers apart.
     pub apart: bool,
 }
 

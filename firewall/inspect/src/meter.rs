@@ -132,16 +132,14 @@ fn too_ambiguous(meters: &Meters, asked: usize, left: u64, wait: Option<Duration
     let left = Left { units: left, more_in: wait.map(seconds) };
     let refusal = Refusal::new(
         Code::AmbiguityLimited,
-        format!("more than {most} ambiguous questions of this agent within 60 seconds"),
+        format!("this agent asked more than {most} ambiguous questions within 60 seconds"),
     );
     let refusal = match wait {
         Some(wait) => refusal
-            .with_hint(
-                "ask less often, or ask for all parameters that are open at once; retry after the time given",
-            )
+            .with_hint("ask less often, or ask for all open parameters at once; retry after the time given")
             .with_retry_after(wait),
         None => refusal
-            .with_hint("ask less in one message: all of this is more than may ever be asked at once")
+            .with_hint("ask fewer questions in one message: this message alone exceeds the limit")
             .with_detail(format!("{asked} questions in one message can never pass: the limit holds {most}"))
             .that_never_passes(),
     };
@@ -158,8 +156,8 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
         let costs = dear.map(|charge| {
             format!("`{}` holds {} and this costs {}", charge.by, charge.rate.burst, charge.cost)
         });
-        Refusal::new(Code::RateLimited, "this is more in one message than may ever be said at once")
-            .with_hint("say less in one message: all of this is more than may ever be said at once")
+        Refusal::new(Code::RateLimited, "this message alone costs more than the limit ever allows")
+            .with_hint("send less in one message: this message alone exceeds the limit")
             .with_detail(format!("it can never pass: {}", costs.collect::<Vec<_>>().join(", ")))
             .that_never_passes()
     } else {
@@ -169,8 +167,8 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
         } else {
             format!("`{}`", by.join("`, `"))
         };
-        Refusal::new(Code::RateLimited, "this agent says this more often than it may")
-            .with_hint("say this less often; retry after the time given")
+        Refusal::new(Code::RateLimited, "this agent sends this more often than its limit allows")
+            .with_hint("send this less often; retry after the time given")
             .with_detail(detail)
             .with_retry_after(wait)
     };

@@ -219,7 +219,7 @@ pub(crate) fn meaning(
     let document = json!({"context": urn, "concepts": concepts, "codes": { LIST: options }}).to_string();
     Context::check(document.as_bytes(), prefix, &DocumentLimits::default()).map(Arc::new).map_err(|why| {
         Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `learnt`"))
-            .with_hint("offer different codes, each once, for a name that is free")
+            .with_hint("offer distinct codes for a name that is not in use")
             .with_detail(why.to_string())
     })
 }

@@ -94,7 +94,7 @@ pub const fn handshake_hint(code: Code) -> &'static str {
         Code::ContextUnknown | Code::ContextBelowFloor => "offer another version, or another line",
         Code::ContextUntrusted => "fetch the signed context from its authority and offer its digest",
         Code::SenderMismatch => "sign with the certificate of the connection, and name its id in `from`",
-        Code::ReceiverMismatch => "name the id of the agent that this address leads to in `to`",
+        Code::ReceiverMismatch => "name the id of the agent at this address in `to`",
         Code::Replayed => "begin a new handshake, and check the clock",
         Code::RateLimited => "open fewer handshakes: a lock holds for many messages",
         _ => "begin a new handshake",
@@ -107,7 +107,7 @@ impl From<HandshakeFault> for Refusal {
     fn from(fault: HandshakeFault) -> Self {
         let code = Code::ALL.iter().find(|code| code.as_str() == fault.code());
         let code = code.copied().unwrap_or(Code::LockMismatch);
-        Refusal::new(code, "the handshake does not hold")
+        Refusal::new(code, "the handshake is not valid")
             .with_hint(handshake_hint(code))
             .with_detail(fault.to_string())
     }

@@ -64,7 +64,7 @@ pub struct NotOwned;
 
 impl fmt::Display for NotOwned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is nothing of this id that is this agent's")
+        f.write_str("this agent owns nothing with this id")
     }
 }
 

@@ -211,12 +211,12 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
     }
     let reason = match operation {
         GetTask | CancelTask | SubscribeToTask => {
-            "the agent behind answered about another task than was asked about"
+            "the upstream agent answered about another task than the request names"
         }
-        _ => "the agent behind answered about another push configuration than was asked about",
+        _ => "the upstream agent answered about another push configuration than the request names",
     };
     Err(Refusal::new(Code::UpstreamInvalid, reason)
-        .with_hint("the message was delivered: do not send it again before you know what became of it")
+        .with_hint("the message was delivered: check its effect before you send it again")
         .with_delivered(Delivered::Yes))
 }
 
@@ -224,19 +224,19 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
 fn unfit(case: &Inspection<'_>, member: &str, what: &str) -> Refusal {
     let params = case.protocol().traits().params_path;
     Refusal::new(Code::Malformed, format!("`{params}/{member}` {what}"))
-        .with_hint("send what a2a 1.0 takes there, or leave it out")
+        .with_hint("send a value that A2A 1.0 allows there, or leave it out")
 }
 
 /// The refusal of a page token that this caller never received. A forged token could probe for tasks.
 fn no_page() -> Refusal {
-    Refusal::new(Code::NotFound, "there is no such page of a list that this agent was told of")
+    Refusal::new(Code::NotFound, "this agent received no such page token")
         .with_hint("list the tasks from the beginning")
 }
 
 /// The refusal of a thing that does not exist or belongs to another agent. Both get the same text.
 pub(crate) fn not_found() -> Refusal {
-    Refusal::new(Code::NotFound, "there is no task or conversation of this id")
-        .with_hint("name one that this agent has told you of, or begin a new one")
+    Refusal::new(Code::NotFound, "there is no task or conversation with this id")
+        .with_hint("use an id that this agent returned to you, or begin a new one")
 }
 
 /// The refusal in MCP of a session that is unknown, over, or another agent's.

@@ -157,7 +157,7 @@ pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
 
 fn request<'j>(case: &Inspection<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
     if case.call.binding != case.route.binding {
-        return Err(malformed(case, "the request is of another binding than the route"));
+        return Err(malformed(case, "the request uses another binding than the route"));
     }
     let (protocol, head) = (case.protocol(), case.call.mcp.as_deref());
     takes_version(case)?;
@@ -180,12 +180,9 @@ fn takes_version(case: &Inspection<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let named: Vec<_> = versions.iter().map(|version| format!("`A2A-Version: {version}`")).collect();
-    Err(Refusal::new(
-        Code::VersionUnsupported,
-        "this route does not take the version of A2A that the request speaks",
-    )
-    .with_hint(format!("send the header {}; without one a request speaks 0.3", named.join(" or ")))
-    .with_facts(case.facts()))
+    Err(Refusal::new(Code::VersionUnsupported, "this route does not support the A2A version of the request")
+        .with_hint(format!("send the header {}; a request without it uses 0.3", named.join(" or ")))
+        .with_facts(case.facts()))
 }
 
 /// Reads a reply, or one event of a stream, from its JSON. No error of the protocol is returned as a reply.
@@ -224,7 +221,7 @@ fn target<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Result<Target<
     let grammar = |claim: &Claim<'_>| {
         ContextUrn::parse(claim.urn, case.generation.prefix()).map_err(|fault| {
             let pointer = case.protocol().claim_pointer(claim.location, case.generation.extension());
-            malformed(case, &format!("`{pointer}` is no context urn in canonical form: {fault}"))
+            malformed(case, &format!("`{pointer}` is not a context urn in canonical form: {fault}"))
         })
     };
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
@@ -280,7 +277,7 @@ fn digests(case: &Inspection<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, R
             malformed(
                 case,
                 &format!(
-                    "the digest beside `{}` is not `sha-256:` and 64 lowercase hex digits",
+                    "the digest next to `{}` is not `sha-256:` and 64 lowercase hex digits",
                     claim.location
                 ),
             )
@@ -363,10 +360,10 @@ fn hint(code: Code, protocol: &dyn Protocol) -> &'static str {
         Code::TooLarge => "send less in one message",
         Code::TooDeep => "nest arrays and objects less deeply",
         Code::TooComplex => "send fewer values or concepts in one message",
-        Code::DuplicateKey => "send each member once, in the case of letters that the binding has",
-        Code::MethodUnsupported => "use an operation of the protocol, in the version that the request speaks",
+        Code::DuplicateKey => "send each member once, in upper and lower case as the binding spells it",
+        Code::MethodUnsupported => "use an operation of the protocol version that the request names",
         Code::HeaderMismatch => {
-            "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` as the message has them"
+            "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` with the values of the message"
         }
         Code::VersionUnsupported => protocol.traits().version_hint,
         _ => protocol.traits().form_hint,

@@ -229,9 +229,7 @@ impl Inspector {
                 Some(known) => about = known,
                 None if route.options.keeps_callers_apart => {}
                 None => {
-                    return Err(
-                        not_found().with_detail("the task of the configuration is not known any more")
-                    );
+                    return Err(not_found().with_detail("the task of the configuration is no longer known"));
                 }
             }
             threads.push((Kind::Task, task.clone()));
@@ -357,8 +355,8 @@ fn in_lock(delivery: &Delivery, now: Now) -> Result<(), Refusal> {
     if delivery.until.is_none_or(|until| now.unix < until) {
         return Ok(());
     }
-    Err(Refusal::new(Code::LockMismatch, "the lock is over that the push configuration was set under")
-        .with_hint("nothing more is delivered for it: its owner has to set it again under a new lock"))
+    Err(Refusal::new(Code::LockMismatch, "the lock has ended, and the push configuration depends on it")
+        .with_hint("the gateway delivers nothing more for it: its owner must set it again under a new lock"))
 }
 
 /// The only task of a notification.

@@ -128,9 +128,10 @@ fn rewrite(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<O
     let Some(first) = cut else { return Ok(None) };
     let written = without(strict.json(), &cuts, mirrored).ok_or_else(|| {
         let refusal = crate::Code::PolicyError;
-        let refusal = Refusal::new(refusal, "a policy asks for what cannot be done to this reply")
-            .with_hint("ask the operator; the decision id finds the full record")
-            .with_detail("what is to be taken out is not found in the bytes that would pass");
+        let refusal =
+            Refusal::new(refusal, "a policy demands a redaction that is not possible in this reply")
+                .with_hint("ask the operator and quote the decision id")
+                .with_detail("the members to redact are not in the bytes that would pass");
         uncut(refusal, first, before.first().and_then(|one| one.shadow.clone()))
     })?;
     let members: BTreeSet<String> = before.iter().flat_map(|one| one.redacted.iter().cloned()).collect();

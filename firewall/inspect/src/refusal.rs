@@ -174,15 +174,15 @@ impl Refusal {
         let Some(known) = known else {
             return Self::new(
                 Code::UpstreamInvalid,
-                "the agent behind answered with an error that the protocol does not have",
+                "the upstream agent answered with an error that the protocol does not have",
             )
-            .with_hint("the message was delivered: do not send it again before you know what became of it")
+            .with_hint("the message was delivered: check its effect before you send it again")
             .with_delivered(Delivered::Yes)
             .by_agent();
         };
         let mut refusal =
-            Self::new(Code::AgentError, "the agent behind answered with an error of its protocol")
-                .with_hint("do what the protocol says about this error")
+            Self::new(Code::AgentError, "the upstream agent answered with an error of its protocol")
+                .with_hint("handle this error as the protocol defines")
                 .with_detail(known.text())
                 .with_delivered(Delivered::Yes)
                 .by_agent();
@@ -225,11 +225,11 @@ impl Refusal {
         let (reason, hint) = match semgate_protocol::mcp::plain_error(number) {
             Some(words) => (
                 format!("the server answered with an error: {words}"),
-                "do what the protocol says about this error",
+                "handle this error as the protocol defines",
             ),
             None => (
                 "the server answered with an error of its own".to_owned(),
-                "look the number up in what the server says of itself",
+                "look up the number in the documentation of the server",
             ),
         };
         let mut refusal = Self::new(Code::AgentError, reason).with_hint(hint).with_delivered(Delivered::Yes);
@@ -242,7 +242,7 @@ impl Refusal {
     pub fn demanded(status: u16) -> Self {
         let mut refusal =
             Self::new(Code::AuthorizationRequired, "the server demands authorization of its caller")
-                .with_hint("show it the credential that its challenge asks for")
+                .with_hint("send the credential that its challenge asks for")
                 .with_delivered(Delivered::Yes);
         refusal.0.status = Some(status);
         refusal

@@ -52,7 +52,7 @@ pub(crate) fn of_request(
     let mut pointers = removal.into_pointers();
     let body = match case.protocol().traits().request_bytes {
         RequestBytes::Encoded => {
-            let fault = |_| malformed(case, "the request cannot be written without what is removed of it");
+            let fault = |_| malformed(case, "the request cannot be written without the removed members");
             let strict = read(case, &judged)?;
             case.call.encode(strict.json()).map_err(fault)?.into()
         }

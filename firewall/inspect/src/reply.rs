@@ -31,7 +31,7 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Reply
     }
     match sent.call.protocol().reply_kind(status, body.is_empty(), sent.operation()) {
         Some(ReplyKind::Missing) => {
-            Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
+            Err(invalid("the upstream agent sent no answer", format!("status {status}, empty body")))
         }
         Some(kind) => Ok(kind),
         None => Err(no_pass(status)),
@@ -40,12 +40,12 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Reply
 
 /// The refusal of a status that is neither a success nor a protocol error according to its body.
 pub(crate) fn no_pass(status: u16) -> Refusal {
-    invalid("the agent behind answered with a status that does not pass", format!("status {status}"))
+    invalid("the upstream agent answered with a status that does not pass", format!("status {status}"))
 }
 
 fn invalid(reason: &str, detail: String) -> Refusal {
     Refusal::new(Code::UpstreamInvalid, reason)
-        .with_hint("the message was delivered: do not send it again before you know what became of it")
+        .with_hint("the message was delivered: check its effect before you send it again")
         .with_detail(detail)
         .with_delivered(Delivered::Yes)
 }
@@ -79,14 +79,14 @@ pub fn refused(inner: Refusal) -> Refusal {
     }
     let (code, reason) = match cause.class() {
         Class::Form if cause != Code::ContextMissing => {
-            (Code::UpstreamInvalid, "the agent behind answered what is no reply")
+            (Code::UpstreamInvalid, "the answer of the upstream agent is not a valid reply")
         }
-        _ => (Code::ReplyRefused, "the agent behind answered what it may not say"),
+        _ => (Code::ReplyRefused, "the answer of the upstream agent is refused"),
     };
     // the version that an agent selects is not a secret from its caller, and holds no text of the message
     let reason = if cause == Code::VersionUnsupported { inner.reason() } else { reason };
     let mut refusal = Refusal::new(code, reason)
-        .with_hint("the message was delivered: do not send it again before you know what became of it")
+        .with_hint("the message was delivered: check its effect before you send it again")
         .with_detail(format!("{inner}; {}", inner.detail()))
         .with_cause(cause)
         .with_delivered(Delivered::Yes)

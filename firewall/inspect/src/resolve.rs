@@ -123,9 +123,9 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
     if message.receiver_id.is_some_and(|named| !is(named, case.receiver)) {
         return Err(Refusal::new(
             Code::ReceiverMismatch,
-            "the receiver in the message is not the one of this route",
+            "the receiver in the message is not the receiver of this route",
         )
-        .with_hint("name the id of the agent that this address leads to, or its alias")
+        .with_hint("name the id of the agent at this address, or its alias")
         .with_detail(format!("the receiver is `{}`", case.receiver)));
     }
     Ok(())
@@ -133,8 +133,8 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
 
 pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
     Refusal::new(Code::PolicyDenied, "no policy lets this sender use contexts of this line")
-        .with_hint("ask the operator; the decision id finds the full record")
-        .with_detail(format!("no policy could permit anything of line `{}`", urn.line()))
+        .with_hint("ask the operator and quote the decision id")
+        .with_detail(format!("no policy can permit anything in line `{}`", urn.line()))
 }
 
 /// Checks that the request's context is still usable, as for any reply. Used for acknowledgements, lists and
@@ -220,7 +220,7 @@ fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digest
     }
     if let Some(fault) = &loaded.fault {
         return Refusal::new(Code::ContextUntrusted, "the context's document could not be verified")
-            .with_hint("use another version; the operator's record says what is wrong with this one")
+            .with_hint("use another version, or ask the operator what is wrong with this one")
             .with_detail(format!("the document of `{urn}` failed: {fault}"));
     }
     match source.view().standing(urn, case.now.unix) {

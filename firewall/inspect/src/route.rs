@@ -284,11 +284,11 @@ impl fmt::Display for RouteFault {
             Self::Scope { text } => {
                 write!(
                     f,
-                    "`{text}` is no context scope: write `*`, `payment`, `payment:v1` or `payment:v1.1`"
+                    "`{text}` is not a context scope: write `*`, `payment`, `payment:v1` or `payment:v1.1`"
                 )
             }
             Self::DefaultContext { urn } => {
-                write!(f, "the default context `{urn}` is none of the contexts that the route lists")
+                write!(f, "the default context `{urn}` is not among the contexts that the route lists")
             }
         }
     }

@@ -128,7 +128,7 @@ fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
         Hindrance::Suspended => suspended(),
         Hindrance::Below(below) => Refusal::new(
             Code::ContextBelowFloor,
-            format!("this version is below the lowest allowed, {}", below.floor),
+            format!("this version is below the lowest allowed version, {}", below.floor),
         )
         .with_hint(format!("use {} {} or newer", urn.line(), below.floor))
         .with_detail(below.to_string()),
@@ -163,7 +163,9 @@ fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
         Hindrance::Unrecognised(why) => {
             return unrecognised(why).with_detail(format!("`{urn}` refers to `{}`: {why}", other.urn));
         }
-        Hindrance::Stale => return stale().with_detail(format!("no status of `{}` is at hand", other.urn)),
+        Hindrance::Stale => {
+            return stale().with_detail(format!("the gateway has no status of `{}`", other.urn));
+        }
     };
     Refusal::new(code, reason)
         .with_hint("use a version that does not refer to it, or ask the authority for one")
@@ -183,21 +185,23 @@ pub(crate) fn unknown(reason: &str, hint: &str) -> Refusal {
 /// `status_stale`.
 pub(crate) fn stale() -> Refusal {
     Refusal::new(Code::StatusStale, "the authority's status is too old to rely on")
-        .with_hint("try again later: the gateway asks the authority again by itself")
-        .with_detail("no fresh head was verified since the last one ran out")
+        .with_hint("try again later: the gateway keeps asking the authority")
+        .with_detail("the gateway has verified no new head since the last one expired")
 }
 
 /// `context_untrusted`, of an authority that is not recognised for it (F0-50).
 pub(crate) fn unrecognised(why: NotRecognised) -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the authority of this context is not recognised for it")
-        .with_hint("use a context of another authority, or ask the operator whose word counts here")
+        .with_hint(
+            "use a context of another authority, or ask the operator which authorities this gateway trusts",
+        )
         .with_detail(why.to_string())
 }
 
 /// `context_revoked`.
 pub(crate) fn revoked() -> Refusal {
     Refusal::new(Code::ContextRevoked, "the authority revoked this context")
-        .with_hint("use another version; a revoked one never comes back")
+        .with_hint("use another version; a revocation is permanent")
 }
 
 /// `context_suspended`.

@@ -122,7 +122,7 @@ impl StreamState {
         if self.locked_until.is_none_or(|until| now.unix < until) {
             return Ok(());
         }
-        Err(Refusal::new(Code::LockMismatch, "the lock is over that the stream was asked for under")
+        Err(Refusal::new(Code::LockMismatch, "the lock has ended, and the stream depends on it")
             .with_hint("negotiate a new lock, and ask for the stream again"))
     }
 
@@ -145,7 +145,7 @@ impl StreamState {
                 .with_hint("a stream is about one task, or is one message"))
         };
         if self.end == End::Over {
-            return fault("the stream goes on after its end");
+            return fault("the stream continues after its end");
         }
         let of = about_task(message);
         if of.is_none() && self.task.is_some() {
@@ -160,7 +160,7 @@ impl StreamState {
         let asked = sent.threads.iter().find(|(kind, _)| *kind == crate::Kind::Task);
         match (asked, of) {
             (Some((_, asked)), Some(task)) if subscribed && task != asked => {
-                fault("an event is about another task than was asked about")
+                fault("an event is about another task than the request names")
             }
             _ => Ok(()),
         }
@@ -177,7 +177,7 @@ impl StreamState {
             return Ok(());
         }
         Err(Refusal::new(Code::Malformed, "a subscription does not begin with its acknowledgement")
-            .with_hint("acknowledge a subscription once, before anything else is told"))
+            .with_hint("acknowledge a subscription once, before any other event"))
     }
 
     fn answered(&mut self, says: Performative) {
@@ -214,8 +214,8 @@ pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
 pub(crate) fn enabled(case: &Inspection<'_>, sent: &Sent) -> Result<(), Refusal> {
     let disabled = |id: &str| case.generation.policies().agent(id).is_some_and(|agent| agent.disabled);
     if disabled(sent.caller.id()) || disabled(case.sender.id()) {
-        return Err(Refusal::new(Code::PolicyDenied, "an end of the exchange is disabled")
-            .with_hint("ask the operator; the decision id finds the full record"));
+        return Err(Refusal::new(Code::PolicyDenied, "an agent of this exchange is disabled")
+            .with_hint("ask the operator and quote the decision id"));
     }
     Ok(())
 }

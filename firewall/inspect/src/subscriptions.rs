@@ -80,7 +80,7 @@ impl Subscriptions {
         if own >= self.each || counts.all >= self.all {
             return Err(Refusal::new(
                 Code::RateLimited,
-                "this agent has more open subscriptions than it may",
+                "this agent has more open subscriptions than its limit allows",
             )
             .with_hint("end the stream or socket of another subscription first"));
         }
@@ -132,11 +132,11 @@ pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '
     let case = decided.case();
     let says = decided.resolved().message().performative;
     if over {
-        return Err(out_of_turn("the request was refused, and the agent goes on"));
+        return Err(out_of_turn("the agent continues after it refused the request"));
     }
     let Some(subscription) = &sent.subscription else { return asked_for(sent, decided) };
     match says {
-        Agree | Refuse if begun => Err(out_of_turn("the subscription was answered before")),
+        Agree | Refuse if begun => Err(out_of_turn("the subscription is already answered")),
         Agree | Refuse => Ok(()),
         Inform | Publish if !subscription.lasts(case.now.monotonic_ms) => {
             Err(out_of_turn("the subscription is over"))
@@ -153,7 +153,7 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
         let name = std::iter::once(definition.term.name());
         subscription.covers(definition.context.urn().as_str(), name)
     });
-    if within { Ok(()) } else { Err(out_of_turn("it is about something that was not subscribed to")) }
+    if within { Ok(()) } else { Err(out_of_turn("the message is outside the subscription")) }
 }
 
 /// Checks that somebody asked for a whole reply of native L8, as for an event (F0-12).
@@ -169,16 +169,16 @@ pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Re
         return Ok(());
     }
     match (message.performative, &sent.subscription) {
-        (Performative::Publish, None) => Err(out_of_turn("it publishes, and nobody subscribed")),
+        (Performative::Publish, None) => Err(out_of_turn("the agent publishes without a subscription")),
         (Performative::Inform | Performative::Publish, Some(subscription)) => on_topic(subscription, decided),
-        (Performative::Subscribe, _) => Err(out_of_turn("a subscription is asked for in an answer")),
+        (Performative::Subscribe, _) => Err(out_of_turn("an answer cannot ask for a subscription")),
         _ => Ok(()),
     }
 }
 
 pub(crate) fn out_of_turn(reason: &str) -> Refusal {
     Refusal::new(Code::OutOfTurn, reason)
-        .with_hint("say it in answer to what was asked, or within an open subscription")
+        .with_hint("send it as the answer to a request, or within an open subscription")
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
         return refusal;
     }
     refusal.with_hint(format!(
-        "settle it for this session: say which values it can have, by INFORM with `{OPTIONS}` of the parameter `{}`, and then say it again with the one member `value`",
+        "define it for this session: send INFORM with `{OPTIONS}` to list the values of the parameter `{}`, then send it again with the one member `value`",
         instance.name
     ))
     .with_asks(instance.name)

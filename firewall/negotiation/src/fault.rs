@@ -115,7 +115,7 @@ impl fmt::Display for HandshakeFault {
             Self::TooLarge => "the handshake message is longer than its limit",
             Self::Json(fault) => return fault.fmt(f),
             Self::Member(name) => {
-                return write!(f, "member `{name}` of the handshake is missing or not what it should be");
+                return write!(f, "member `{name}` of the handshake is missing or not valid");
             }
             Self::NotCanonical => "the signed payload is not in canonical form",
             Self::Features(fault) => return fault.fmt(f),
@@ -126,26 +126,26 @@ impl fmt::Display for HandshakeFault {
             Self::ReceiverMismatch => "the handshake is for another agent",
             Self::TooOld => "the handshake message was issued too long ago",
             Self::FromTheFuture => "the handshake message was issued in the future",
-            Self::Replayed => "the handshake message was taken before",
+            Self::Replayed => "the handshake message was already used",
             Self::OtherHello => "the answer is about another hello",
             Self::OtherSelect => "the lock is about another select",
             Self::NotOpen => "no such handshake is open here",
             Self::NotOffered => "the choice was not offered",
-            Self::NotCurrent => "the choice does not count now, or its opener may not use it",
-            Self::OtherSession => "the lock is about another session than the one that was settled",
-            Self::UnknownGateway => "the key to answer to is stated by somebody who is no gateway here",
+            Self::NotCurrent => "the choice is not valid now, or the opener may not use it",
+            Self::OtherSession => "the lock is about another session than the agreed one",
+            Self::UnknownGateway => "the key to answer to comes from a peer that is not a gateway here",
             Self::BelowMinimum { floor } => {
                 return write!(f, "the choice is below the lowest version allowed, {floor}");
             }
             Self::NoCommon(fault) => return fault.fmt(f),
             Self::DigestDiffers => "the peers have different documents under one name",
-            Self::Expiry => "the end of the session is not one that can be had",
+            Self::Expiry => "the end of the session is outside the allowed range",
             Self::Sealing => {
                 "the message is sealed where it should be open, or open where it should be sealed"
             }
             Self::UnknownSealingKey => "the message is sealed to a key that is not in use",
             Self::CannotOpen => "the sealed message does not open",
-            Self::Busy => "more handshakes are open than can be remembered",
+            Self::Busy => "more handshakes are open than the limit",
             Self::Lock(fault) => return fault.fmt(f),
             Self::Key(fault) => return fault.fmt(f),
         };

@@ -44,7 +44,7 @@ pub const MAX_LOCK_CHARS: usize = 256;
 /// Longest life of a signed key-agreement key in seconds: two epochs, since the gateway derives one for each.
 pub const MAX_SEALING_KEY_SECONDS: u64 = 2 * EPOCH_SECONDS;
 
-/// Seconds for which a gateway uses the keys that the agent behind stated. An agent that restarts with another key is asked
+/// Seconds for which a gateway uses the keys that the upstream agent stated. An agent that restarts with another key is asked
 /// after five minutes at the latest, and at once when it refuses a HELLO.
 pub const APPOINTED_SECONDS: u64 = 300;
 

@@ -61,7 +61,7 @@ impl VerifiedLock {
 }
 
 /// The session that a lock names, which both agents computed by themselves ([`crate::HandshakeReply::session`]). It proves nothing:
-/// only a holder of the fleet's secret can verify a lock. An agent behind a gateway, which has verified it, uses it to tell
+/// only a holder of the fleet's secret can verify a lock. An upstream agent, which has verified it, uses it to tell
 /// sessions apart. `None` for a text that is no lock in its one form.
 pub fn session_of(lock: &str) -> Option<[u8; 32]> {
     LockText::parse(lock).map(|text| text.session)
@@ -107,11 +107,11 @@ impl LockFault {
 impl fmt::Display for LockFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Form => "the text is no lock",
-            Self::UnknownKey => "the lock was made with a secret that is not known here",
+            Self::Form => "the text is not a lock",
+            Self::UnknownKey => "the lock was made with an unknown secret",
             Self::Epoch => "the lock was made in an epoch whose key is not accepted now",
-            Self::Tag => "the lock is not one of this pair, route and context",
-            Self::Expired => "the lock is over",
+            Self::Tag => "the lock is not for this pair, route and context",
+            Self::Expired => "the lock has ended",
             Self::NoKeys => "no locks are made here",
         })
     }

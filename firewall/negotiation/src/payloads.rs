@@ -101,7 +101,7 @@ pub struct KeyStatement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GatewayKey {
     pub(crate) from: SpiffeId,
-    /// The agent behind.
+    /// The upstream agent.
     pub(crate) to: SpiffeId,
     pub(crate) issued_at: u64,
     pub(crate) key: [u8; POINT_BYTES],

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! Nothing that an agent signed is changed. Both agents compute one transcript, so both detect a gateway that changes, omits
-//! or replaces a message (F0-37). The gateway has no key of either agent. The keys it needs are stated. The agent behind
+//! or replaces a message (F0-37). The gateway has no key of either agent. The keys it needs are stated. The upstream agent
 //! states the gateway's key to callers as its own ([`crate::Endpoint::appoint`]). Beside each HELLO that it seals again, the
 //! gateway states the key for the SELECT. The lock in messages is the gateway's, about the session of the agents.
 
@@ -32,7 +32,7 @@ use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use std::sync::Arc;
 
-/// Stands between callers and one agent behind that negotiates by itself.
+/// Stands between callers and one upstream agent that negotiates by itself.
 #[derive(Debug)]
 pub struct Relay {
     me: Identity,
@@ -42,7 +42,7 @@ pub struct Relay {
     appointment: Appointment,
 }
 
-/// A verified message of a caller: signed by it, for the agent behind, and taken for the first time.
+/// A verified message of a caller: signed by it, for the upstream agent, and taken for the first time.
 #[derive(Debug)]
 pub enum RelayedMessage {
     /// To be passed on by [`Relay::pass_hello`].
@@ -58,7 +58,7 @@ pub struct RelayedHello {
     shrunk: Vec<ShrunkOffer>,
 }
 
-/// A HELLO is on its way to the agent behind; its SELECT is awaited.
+/// A HELLO is on its way to the upstream agent; its SELECT is awaited.
 #[derive(Debug)]
 pub struct AwaitingSelect {
     received: ReceivedHello,
@@ -66,7 +66,7 @@ pub struct AwaitingSelect {
     key: Option<SealingKey>,
 }
 
-/// A LOCK that closes a handshake which passed here, on its way to the agent behind; the answer is awaited.
+/// A LOCK that closes a handshake which passed here, on its way to the upstream agent; the answer is awaited.
 #[derive(Debug)]
 pub struct RelayedLock {
     agreement: Agreement,
@@ -93,7 +93,7 @@ impl Relay {
     /// Stands before `agent` as `me`, a certificate of the gateway's own.
     ///
     /// # Errors
-    /// [`HandshakeFault::SignerMismatch`] for a certificate of the agent behind. A relay has no key of an agent, so it can
+    /// [`HandshakeFault::SignerMismatch`] for a certificate of the upstream agent. A relay has no key of an agent, so it can
     /// sign nothing in its name.
     pub fn new(me: Identity, agent: SpiffeId) -> Result<Self, HandshakeFault> {
         if *me.id() == agent {
@@ -115,7 +115,7 @@ impl Relay {
         Self { memory: Arc::clone(memory), ..self }
     }
 
-    /// The agent behind.
+    /// The upstream agent.
     pub fn agent(&self) -> &SpiffeId {
         &self.agent
     }
@@ -163,7 +163,7 @@ impl Relay {
         }
     }
 
-    /// The message to the agent behind for a HELLO: sealed to its key, with this gateway's statement of the key for the
+    /// The message to the upstream agent for a HELLO: sealed to its key, with this gateway's statement of the key for the
     /// SELECT. `None` for an open one, which goes on byte for byte.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl Relay {
         Ok((AwaitingSelect { received, key: Some(key) }, Some(body)))
     }
 
-    /// Takes the SELECT of the agent behind: signed by it, about the HELLO that was passed on. Its choice must be offered,
+    /// Takes the SELECT of the upstream agent: signed by it, about the HELLO that was passed on. Its choice must be offered,
     /// count now, be permitted to the caller, and be at or above every floor and both minimums. It goes back in the form of
     /// the HELLO: sealed to the caller's key, or open byte for byte. From here on its LOCK is awaited.
     ///
@@ -246,7 +246,7 @@ impl Relay {
         Ok(HandshakeReply { body, kind: Kind::Select, urn, digest, expires_at: None, session, shrunk })
     }
 
-    /// Takes the answer of the agent behind to a LOCK, makes the lock for messages, and learns the minimums of both. The
+    /// Takes the answer of the upstream agent to a LOCK, makes the lock for messages, and learns the minimums of both. The
     /// agent's own lock must be about the session that the gateway computed. Otherwise the two took different messages.
     ///
     /// # Errors
@@ -281,7 +281,7 @@ impl Relay {
         Ok(HandshakeReply { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk })
     }
 
-    /// A message to the caller, from the agent behind.
+    /// A message to the caller, from the upstream agent.
     fn write(
         &self,
         kind: Kind,

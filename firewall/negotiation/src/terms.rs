@@ -18,7 +18,7 @@ pub enum FeaturesFault {
     TooMany,
     /// A name is empty, too long, or holds more than letters, digits, `.`, `_`, `:`, `/` and `-`.
     Name,
-    /// Not in the order of their bytes, or one is there twice.
+    /// Not in the order of their bytes, or one is present twice.
     Order,
 }
 
@@ -26,8 +26,8 @@ impl fmt::Display for FeaturesFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooMany => "there are more features than the limit",
-            Self::Name => "the name of a feature is not one",
-            Self::Order => "features are not in the order of their bytes, each once",
+            Self::Name => "the name of a feature is not valid",
+            Self::Order => "features are not sorted by bytes without repetition",
         })
     }
 }

@@ -17,8 +17,8 @@ const MAX_ENTRY_NAME: usize = 64;
 /// Reads content into the message's instances. Content that names no concept becomes the message's gap.
 ///
 /// # Errors
-/// Content that is no object, or more concepts than the limit. In one object, two naming members, or a naming member in
-/// another case of letters or without a string. An entry of a map whose name is no identifier.
+/// Content that is not an object, or more concepts than the limit. In one object, two naming members, or a naming member in
+/// another case of letters or without a string. An entry of a map whose name is not an identifier.
 pub(crate) fn read<'j>(
     json: &'j Json<'j>,
     base: &Base,
@@ -27,7 +27,7 @@ pub(crate) fn read<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     let Json::Object(object) = json else {
-        return Err(MessageFault::malformed(base.as_str(), "is no object"));
+        return Err(MessageFault::malformed(base.as_str(), "is not an object"));
     };
     let take = |key: Option<&'j str>, object: &'j Object<'j>, out: &mut Message<'j>| -> Read<Named> {
         let pointer = Pointer { base: base.clone(), key };
@@ -56,7 +56,7 @@ pub(crate) fn read<'j>(
                     out.note_gap(Pointer { base: base.clone(), key: Some(key) }, "names no concept");
                 }
             }
-            _ => out.note_gap(Pointer { base: base.clone(), key: Some(key) }, "is no concept"),
+            _ => out.note_gap(Pointer { base: base.clone(), key: Some(key) }, "is not a concept"),
         }
     }
     Ok(())
@@ -92,11 +92,11 @@ enum Named {
     No,
 }
 
-/// The one naming member and the name. Refuses a naming member that is no string, since it has two readings.
+/// The one naming member and the name. Refuses a naming member that is not a string, since it has two readings.
 fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'static str, &'j str)>> {
     if let Some((key, _)) = object.case_variant_of(&NAMING_MEMBERS) {
         let path = at(&pointer.to_string(), key);
-        return Err(MessageFault::malformed(path, "is a known member in another case of letters"));
+        return Err(MessageFault::malformed(path, "is a known member in different case"));
     }
     let mut naming = None;
     for member in NAMING_MEMBERS {

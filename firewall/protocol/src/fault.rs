@@ -44,7 +44,7 @@ impl MessageFault {
 
     /// The fault of a reply to a request that has no reply.
     pub(crate) fn unasked() -> Self {
-        Self::malformed("", "the reply answers nothing that was asked")
+        Self::malformed("", "the reply answers no open request")
     }
 }
 

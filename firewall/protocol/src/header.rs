@@ -6,7 +6,7 @@ use crate::{Claim, MessageFault, member::identifier};
 /// same in the message. The header may omit parts, except the URN.
 ///
 /// # Errors
-/// Another form, a part that is there twice, an unknown part, or a part that the message does not have or has otherwise.
+/// Another form, a part that is present twice, an unknown part, or a part that the message does not have or has otherwise.
 pub fn agrees(header: &str, claim: Option<&Claim<'_>>) -> Result<(), MessageFault> {
     let fault = |what| Err(MessageFault::malformed("", what));
     let mut parts = header.split(';').map(|part| part.trim_matches([' ', '\t']));
@@ -19,7 +19,7 @@ pub fn agrees(header: &str, claim: Option<&Claim<'_>>) -> Result<(), MessageFaul
             _ => return fault("the `L9-Context` header has a part that is neither `digest` nor `lock`"),
         };
         if slot.0.replace(slot.1).is_some() || identifier(slot.1).is_none() {
-            return fault("the `L9-Context` header has a part twice, or one that is no identifier");
+            return fault("the `L9-Context` header has a part twice, or one that is not an identifier");
         }
     }
     let Some(claim) = claim else {

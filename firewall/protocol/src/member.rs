@@ -26,32 +26,32 @@ pub(crate) fn at(path: &str, member: &str) -> String {
 pub(crate) fn object<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> {
     match json {
         Json::Object(object) => Ok(object),
-        _ => Err(MessageFault::malformed(path, "is no object")),
+        _ => Err(MessageFault::malformed(path, "is not an object")),
     }
 }
 
 pub(crate) fn array<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j [Json<'j>]> {
     match json {
         Json::Array(items) => Ok(items),
-        _ => Err(MessageFault::malformed(at(path, member), "is no array")),
+        _ => Err(MessageFault::malformed(at(path, member), "is not an array")),
     }
 }
 
 pub(crate) fn string<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
     match json {
         Json::String(text) => Ok(text),
-        _ => Err(MessageFault::malformed(at(path, member), "is no string")),
+        _ => Err(MessageFault::malformed(at(path, member), "is not a string")),
     }
 }
 
 pub(crate) fn id<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
     identifier(string(json, path, member)?).ok_or_else(|| {
-        MessageFault::malformed(at(path, member), "is no identifier of at most 256 visible ASCII characters")
+        MessageFault::malformed(at(path, member), "is not an id of at most 256 visible ASCII characters")
     })
 }
 
 pub(crate) fn unknown<T>(path: &str, member: &str) -> Read<T> {
-    Err(MessageFault::malformed(at(path, member), "is no member that this binding has"))
+    Err(MessageFault::malformed(at(path, member), "is not a member of this binding"))
 }
 
 pub(crate) fn required<T>(value: Option<T>, path: &str, member: &str) -> Read<T> {
@@ -65,11 +65,9 @@ pub(crate) fn prefer_duplicate(fault: MessageFault, json: &Json<'_>, known: &[&s
         return fault;
     }
     match case_duplicate(json, known, String::new()) {
-        Some(path) => MessageFault {
-            kind: FaultKind::DuplicateKey,
-            path,
-            what: "is there twice, in two cases of letters",
-        },
+        Some(path) => {
+            MessageFault { kind: FaultKind::DuplicateKey, path, what: "is present twice, in different case" }
+        }
         None => fault,
     }
 }

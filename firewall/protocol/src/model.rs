@@ -86,7 +86,7 @@ impl Admit {
         match self {
             Self::Text => "text",
             Self::File => "a file or a url",
-            Self::Data => "data or metadata of no concept",
+            Self::Data => "data or metadata without a concept",
         }
     }
 }

@@ -133,7 +133,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     message.sender_id = Some(required(e.sender_id, "", "sender_id")?);
     message.receiver_id = Some(required(e.receiver_id, "", "receiver_id")?);
     if let (Some(_), Some(_)) = (e.lock, e.session) {
-        return Err(MessageFault::malformed("/session", "is another name of `lock`, which is there too"));
+        return Err(MessageFault::malformed("/session", "is another name of `lock`, which is also present"));
     }
     let lock = e.lock.or(e.session);
     // without a context, digest and lock belong to nothing: the message is refused for naming no context

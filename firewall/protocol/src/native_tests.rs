@@ -71,10 +71,10 @@ fn a_map_of_concept_objects_is_read_in_order_whatever_names_the_type() {
 fn what_names_no_concept_is_a_gap_and_not_a_fault_of_form() {
     for (content, path, what) in [
         (r#"{}"#, "/content", "is empty"),
-        (r#"{"my_mood":"happy"}"#, "/content/my_mood", "is no concept"),
-        (r#"{"a":{"concept":"c"},"my_mood":null}"#, "/content/my_mood", "is no concept"),
+        (r#"{"my_mood":"happy"}"#, "/content/my_mood", "is not a concept"),
+        (r#"{"a":{"concept":"c"},"my_mood":null}"#, "/content/my_mood", "is not a concept"),
         (r#"{"a":{"b":{"concept":"c"}}}"#, "/content/a", "names no concept"),
-        (r#"{"a-b.c":1}"#, "/content/a-b.c", "is no concept"),
+        (r#"{"a-b.c":1}"#, "/content/a-b.c", "is not a concept"),
     ] {
         parse(&with(&format!(r#""content":{content}"#)), |read| {
             let gap = read.unwrap().gap.unwrap();

@@ -34,7 +34,7 @@ const MAX_NAME: usize = 96;
 pub enum Author<'f> {
     /// The caller.
     Client,
-    /// The agent behind the gateway. In MCP, `asked` is the request that it answers. `pinned` is true of tools that a signed
+    /// The upstream agent. In MCP, `asked` is the request that it answers. `pinned` is true of tools that a signed
     /// context holds to their whole description; nothing of them is removed.
     Server {
         /// The request, in MCP.

@@ -87,7 +87,7 @@ fn words(parts: &[Value], facts: &[Fact]) -> String {
         [one] => one.clone(),
         _ => format!("{} exclude one another", parts.join(" and ")),
     };
-    if known.is_empty() { parts } else { format!("{parts}, beside {}", known.join(" and ")) }
+    if known.is_empty() { parts } else { format!("{parts}, given {}", known.join(" and ")) }
 }
 
 fn shown(text: &str) -> String {

@@ -58,8 +58,8 @@ impl FindingKind {
     const fn words(self) -> &'static str {
         match self {
             Self::NeverApplies => "never applies",
-            Self::Covered => "permits nothing: forbids deny all of it",
-            Self::DoesNothing => "does nothing: others apply wherever it does",
+            Self::Covered => "permits nothing: forbids deny everything in it",
+            Self::DoesNothing => "has no effect: other policies apply wherever it does",
             Self::PartNeverTrue => "a part of its condition is never true",
             Self::PartAlwaysTrue => "a part of its condition is always true",
         }

@@ -288,7 +288,7 @@ fn entry(
     let groups = listed(object, pointer, "groups", limits, faults);
     let credentials = listed(object, pointer, "credentials", limits, faults);
     for name in credentials.iter().filter(|name| is_shown(name)) {
-        let why = format!("`{name}` is a name of what agents show, and no entry gives that");
+        let why = format!("`{name}` names a credential that only an agent can show");
         faults.push(at(&format!("{pointer}/credentials"), why));
     }
     let disabled = match object.get("disabled") {

@@ -55,8 +55,7 @@ pub(crate) struct Annotations {
 }
 
 /// The fault of a `@redact` that may be about a request.
-pub(crate) const REQUESTS_TOO: &str =
-    "is about replies, and this policy permits requests too: write `when { context.direction == \"reply\" }`";
+pub(crate) const REQUESTS_TOO: &str = "applies to replies, but this policy also permits requests: write `when { context.direction == \"reply\" }`";
 
 /// The fault of one annotation: its name, and the reason.
 pub(crate) type Fault = (String, String);
@@ -123,20 +122,17 @@ fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'st
     let mut broken = Vec::new();
     if policy.effect() == Effect::Forbid {
         for name in ["limit", "limit_key", "redact", "approve"].into_iter().filter(|name| has(name)) {
-            broken.push((
-                name,
-                "stands on a `permit` only: a `forbid` lets nothing pass that it could be about",
-            ));
+            broken.push((name, "is allowed on a `permit` only: a `forbid` lets nothing pass"));
         }
         return broken;
     }
     if has("limit_key") && !has("limit") {
-        broken.push(("limit_key", "says for whom a `@limit` is counted, and there is none"));
+        broken.push(("limit_key", "needs a `@limit` on the same policy"));
     }
     if has("notice") && !has("limit") && !has("approve") {
         broken.push((
             "notice",
-            "is told by a refusal: it stands on a `forbid`, or on a `permit` with `@limit` or `@approve`",
+            "is the hint of a refusal: write it on a `forbid`, or on a `permit` with `@limit` or `@approve`",
         ));
     }
     if has("redact") {
@@ -177,9 +173,7 @@ pub(crate) fn policy_id(id: &str) -> Result<String, String> {
 fn words(name: &str, text: &str) -> Result<Arc<str>, String> {
     let length = text.chars().count();
     if text.trim().is_empty() || length > MAX_TEXT || text.chars().any(is_unseen) {
-        return Err(format!(
-            "`@{name}` holds a text of one line, at most {MAX_TEXT} characters, all of which are seen"
-        ));
+        return Err(format!("`@{name}` holds one line of at most {MAX_TEXT} visible characters"));
     }
     Ok(text.into())
 }
@@ -189,12 +183,12 @@ fn paths(text: &str) -> Result<Vec<FieldPath>, String> {
     for path in text.split(',').map(str::trim) {
         let names: Vec<Box<str>> = path.split('.').map(Box::from).collect();
         if names.iter().any(|name| name.is_empty()) || names.len() > MAX_LEVELS {
-            return Err("`@redact` holds members with commas between, as in `memo, parties.iban`".to_owned());
+            return Err("`@redact` holds members separated by commas, as in `memo, parties.iban`".to_owned());
         }
         let names: FieldPath = names.into();
         let within = |one: &FieldPath, other: &FieldPath| other.starts_with(one) || one.starts_with(other);
         if all.iter().any(|other| within(&names, other)) {
-            return Err(format!("`{path}` is taken out twice"));
+            return Err(format!("`{path}` is redacted twice"));
         }
         all.push(names);
     }

@@ -165,7 +165,7 @@ impl Catalogue {
         let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();
         let (reserved, versions): (Vec<&Arc<Context>>, Vec<&Arc<Context>>) =
             versions.iter().copied().partition(|context| negotiated_terms::is_reserved(context.urn().line()));
-        let why = "to policies its concepts would look learnt";
+        let why = "policies would take its concepts for learnt terms";
         self.left_out.extend(
             reserved.iter().map(|context| LeftOut { urn: context.urn().clone(), why: why.to_owned() }),
         );

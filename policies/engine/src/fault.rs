@@ -162,13 +162,13 @@ impl fmt::Display for PolicyFault {
         match self {
             Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
             Self::NearlyNamed { name, meant } => {
-                write!(f, "`{}` would not be read (did you mean `{meant}`?)", crate::source::spelt_out(name))
+                write!(f, "`{}` is not read (did you mean `{meant}`?)", crate::source::spelt_out(name))
             }
             Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
             Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
             Self::EmptyFile { name } => write!(
                 f,
-                "`{name}` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back what it held, \
+                "`{name}` holds no policy: an interrupted save leaves such a file, without the forbids that it held (put back what it held, \
                  or remove the file)"
             ),
             Self::Syntax { location, why } => write!(f, "{location}: {why}"),
@@ -183,19 +183,19 @@ impl fmt::Display for PolicyFault {
             Self::UnknownLine { location, space, policies } => {
                 let others = match policies.saturating_sub(1) {
                     0 => String::new(),
-                    1 => " (one more policy speaks of it)".to_owned(),
-                    others => format!(" ({others} more policies speak of it)"),
+                    1 => " (one more policy names it)".to_owned(),
+                    others => format!(" ({others} more policies name it)"),
                 };
                 if space == negotiated_terms::SPACE {
                     return write!(
                         f,
-                        "{location}: no permit names a type of `{space}`{others}: what two agents settle between themselves is there once the \
-                         scope of a permit names it, and comes with no authority and no `--context`"
+                        "{location}: no permit names a type of `{space}`{others}: a learnt term exists only when the \
+                         scope of a permit names it; no authority and no `--context` adds it"
                     );
                 }
                 write!(
                     f,
-                    "{location}: no context is known that has types of `{space}`{others}: they come with the authority that serves the line, \
+                    "{location}: no known context has types of `{space}`{others}: they come with the authority that serves the line, \
                      or with `--context FILE` of `semgate policy check`"
                 )
             }

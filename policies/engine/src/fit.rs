@@ -77,7 +77,7 @@ pub(crate) fn fit(
             && let Some(urn) = fitting.held_by.borrow().get(policy.as_str())
         {
             *hint = Some(format!(
-                "that is so beside `{urn}`, which is live and is not left out for a policy: write `resource is …` in the scope"
+                "this comes from `{urn}`, which is live and which no policy displaces: write `resource is …` in the scope"
             ));
         }
     }

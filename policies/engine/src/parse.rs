@@ -234,11 +234,11 @@ fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
             "a bidirectional control character"
         }
         '\u{b}' | '\u{c}' | '\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-            "a character at which some editors begin a new line, and a comment does not end as they show it"
+            "a character that some editors show as a line end, although a comment continues after it"
         }
-        _ => "a character that is not seen",
+        _ => "an invisible character",
     };
-    fault(at, format!("{what} (U+{:04X}): what is read here is not what is shown", u32::from(resolved)))
+    fault(at, format!("{what} (U+{:04X}): the display differs from the content", u32::from(resolved)))
 }
 
 /// The conditions of a policy.

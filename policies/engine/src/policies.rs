@@ -225,7 +225,7 @@ impl Policies {
             .map(|line| {
                 let near = closest(line.as_str(), lines.iter().copied());
                 let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-                format!("no context has the line `{line}`, so that its floor keeps nothing away{hint}")
+                format!("no context has the line `{line}`, so its floor has no effect{hint}")
             })
             .collect()
     }

@@ -124,7 +124,7 @@ pub struct RateKey {
 impl RateKey {
     const NAMES: [&'static str; 4] = ["agent", "pair", "concept", "line"];
 
-    /// Reads `agent`, `pair`, `concept`, `line`, or several of them with commas between: one bucket for each combination.
+    /// Reads `agent`, `pair`, `concept`, `line`, or several of them separated by commas: one bucket for each combination.
     ///
     /// # Errors
     /// Another word, one word twice, or none, in words for the operator.
@@ -133,7 +133,7 @@ impl RateKey {
         let mut seen: Vec<&str> = Vec::new();
         for word in text.split(',').map(str::trim) {
             if seen.contains(&word) {
-                return Err(format!("`{word}` stands twice"));
+                return Err(format!("`{word}` occurs twice"));
             }
             match word {
                 "agent" => {}
@@ -141,7 +141,7 @@ impl RateKey {
                 "concept" => key.concept = true,
                 "line" => key.line = true,
                 other => {
-                    let known = "is counted for `agent`, `pair`, `concept`, `line`, or several of them with commas between";
+                    let known = "is counted for `agent`, `pair`, `concept`, `line`, or several of them separated by commas";
                     return Err(match closest(other, Self::NAMES.into_iter()) {
                         Some(near) => format!("it {known} (did you mean `{near}`?)"),
                         None => format!("it {known}"),

@@ -85,9 +85,9 @@ impl Policies {
             };
             match info.attributes.members.get(member) {
                 Some(known) if known.kind.is_some() => None,
-                Some(_) => {
-                    Some(format!("`{named}`: policies do not see `{member}`, so nothing of it is kept"))
-                }
+                Some(_) => Some(format!(
+                    "`{named}`: policies do not see `{member}`, so the record holds nothing of it"
+                )),
                 None => {
                     let members = info.attributes.members.iter();
                     let seen = members.filter(|(_, known)| known.kind.is_some());

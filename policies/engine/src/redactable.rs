@@ -64,7 +64,7 @@ impl Texts<'_> {
         if let Some(space) =
             of_type.split_once("::").map(|(space, _)| space).filter(|space| NEVER.contains(space))
         {
-            return Some(self.wrong(written, format!("nothing is taken out of what `{space}` says"), None));
+            return Some(self.wrong(written, format!("messages of `{space}` cannot be redacted"), None));
         }
         let (mut optional, mut absent) = (false, None);
         for (context, fields) in versions(&of_type, contexts, catalogue) {
@@ -73,7 +73,7 @@ impl Texts<'_> {
                 Finding::Absent(names) => absent = Some(names),
                 Finding::Required => {
                     let why = format!(
-                        "`{}` is required in {}, and a reply without it would not fit",
+                        "`{}` is required in {}, and a reply without it would violate the schema",
                         dotted(path),
                         context.urn()
                     );
@@ -84,8 +84,7 @@ impl Texts<'_> {
                     ));
                 }
                 Finding::Hidden(name) => {
-                    let why =
-                        format!("what `{name}` holds in {} has no members that can be told", context.urn());
+                    let why = format!("what `{name}` holds in {} has no known members", context.urn());
                     return Some(self.wrong(written, why, Some(format!("redact all of `{name}`"))));
                 }
             }

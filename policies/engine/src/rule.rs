@@ -122,9 +122,9 @@ fn authorized(set: &PolicySet, request: &Request, entities: &Entities) -> Applie
 const fn kind(error: &EvaluationError) -> &'static str {
     match error {
         EvaluationError::IntegerOverflow(_) => "integer overflow",
-        EvaluationError::EntityDoesNotExist(_) => "an entity that is not there",
+        EvaluationError::EntityDoesNotExist(_) => "a missing entity",
         EvaluationError::EntityAttrDoesNotExist(_) | EvaluationError::RecordAttrDoesNotExist(_) => {
-            "a member that is not there"
+            "a missing member"
         }
         EvaluationError::TypeError(_) => "a value of another type",
         EvaluationError::FailedExtensionFunctionExecution(_) => "an extension function that failed",

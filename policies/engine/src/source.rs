@@ -36,7 +36,7 @@ impl PolicySource {
     /// alone ([`PolicySource::strays`]).
     ///
     /// # Errors
-    /// A directory or file that cannot be read (a missing `entities.json` too), that is no regular file or lies, links followed, in another directory
+    /// A directory or file that cannot be read (a missing `entities.json` too), that is not a regular file or lies, links followed, in another directory
     /// than the others ([`PolicySource::located`]), that is not UTF-8, that passes a bound of
     /// [`PolicyLimits::default`], or whose name is nearly one of a set ([`PolicyFault::NearlyNamed`]). An empty directory is not refused here but by
     /// [`Policies::load`](crate::Policies::load).
@@ -114,7 +114,7 @@ impl PolicySource {
     /// A set of these files, by name; each name is there once.
     ///
     /// # Errors
-    /// A name that [`takes`](Self::takes) refuses or that is there twice, no `entities.json`, a policy file that is not UTF-8, or a
+    /// A name that [`takes`](Self::takes) refuses or that is present twice, no `entities.json`, a policy file that is not UTF-8, or a
     /// bound that is passed.
     pub fn of(contents: Vec<(String, Vec<u8>)>, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
         let mut source = Self::default();
@@ -126,7 +126,7 @@ impl PolicySource {
                 return Err(PolicyFault::TooLarge { what: format!("bytes of `{name}`"), limit });
             }
             if !Self::takes(&name) || name.contains('/') {
-                return Err(fault(&"no name of a policy file"));
+                return Err(fault(&"not the name of a policy file"));
             }
             let twice = match name.as_str() {
                 ENTITIES => entities.replace(bytes).is_some(),
@@ -227,7 +227,7 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
     let mut bytes = Vec::new();
     let file = PolicySource::open(path).map_err(fault)?;
     if !file.metadata().map_err(fault)?.is_file() {
-        return Err(unreadable(path, &"no regular file"));
+        return Err(unreadable(path, &"not a regular file"));
     }
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
     if bytes.len() > limit {

@@ -99,9 +99,9 @@ impl<'a> Spaces<'a> {
         for holder in wanted {
             let space = holder.space();
             let Some((other, line)) = holder.other() else { continue };
-            let report = |why: &str| format!("`{space}` would be its namespace to policies, {why}");
+            let report = |why: &str| format!("`{space}` would be its namespace in policies, {why}");
             if self.after.barred.contains(&space) {
-                let why = format!("and that of {}, and neither was there before the other", holder.report());
+                let why = format!("and the namespace of {}, and neither came first", holder.report());
                 return Err(report(&why));
             }
             // what is held no more keeps nobody out
@@ -111,7 +111,7 @@ impl<'a> Spaces<'a> {
                 if !settled && !self.after.held.contains(&holder.name()) {
                     self.contested.insert(space.clone());
                 }
-                return Err(report(&format!("which is that of {}", holder.report())));
+                return Err(report(&format!("which is the namespace of {}", holder.report())));
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ impl Clash {
 }
 
 /// Conflicts of two versions in one major version, where policies have one type for each part; the first member of each part. Two versions
-/// may be compatible and still conflict: a string that may also be a number is no string to policies.
+/// may be compatible and still conflict: a string that may also be a number is not a string to policies.
 #[must_use]
 pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
     if old.digest() == new.digest() {

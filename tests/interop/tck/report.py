@@ -37,7 +37,7 @@ def markdown(report):
     lines = [f"# A2A conformance kit, {report['branch']}, {report['transport']}" + (f", every message bound to {report['bound']}" if report['bound'] else ''), '',
              f"{report['date']}: {verdict(report)}", '',
              '| | |', '|---|---|', f"| kit | `a2aproject/a2a-tck`, branch `{report['branch']}`, commit `{report['kit_commit']}` |",
-             f"| agent behind | the kit's own Python agent{report['agent']} on a2a-sdk {report['agent_sdk']} |",
+             f"| upstream agent | the kit's own Python agent{report['agent']} on a2a-sdk {report['agent_sdk']} |",
              f"| gateway | {report['semgate']}, commit `{report['commit']}` |", f"| Python | {report['python']} |", f"| command | `{report['command']}` |", '',
              '| side | ' + ' | '.join(kinds) + ' | seconds |', '|---' * (len(kinds) + 2) + '|']
     lines += [f'| {name} | ' + ' | '.join(str(count[name][kind]) for kind in kinds) + f" | {side['seconds']} |" for name, side in sides.items()]

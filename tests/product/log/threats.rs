@@ -136,8 +136,8 @@ fn mix_and_match_files_of_two_moments_are_refused_by_name() {
         (
             "/v1/floors".to_owned(),
             old_floors,
-            "error: the log itself holds, but not what is served beside it: the floors differ",
-            Some("the floors are not those that the head names"),
+            "error: the log itself is valid, but other served files are not: the floors differ",
+            Some("the floors differ from those that the head names"),
         ),
         (
             format!("/v1/feed/shards/{}", shards(&after)[0]),

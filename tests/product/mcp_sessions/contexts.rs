@@ -25,7 +25,7 @@ fn attack_a_caller_names_the_context_of_another_server_for_a_tool_that_it_never_
     let listed = server.lists();
     let refused = client.post(&foreign).json();
     assert_eq!(refused["error"]["data"]["code"], "tool_drift", "{refused}");
-    let reason = "the server describes this tool otherwise than it was signed";
+    let reason = "the server describes this tool differently from its signed form";
     assert!(refused["error"]["message"].as_str().unwrap().contains(reason), "{refused}");
     assert!(server.lists() > listed && !server.heard(|said| said["method"] == "tools/call"));
     let called = client.post(&call(2, 77));

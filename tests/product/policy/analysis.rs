@@ -154,7 +154,7 @@ fn with_a_solver_a_policy_that_never_applies_is_named_with_its_place_and_the_rea
     let (status, shown, errors) = policy_with(z3.parent().unwrap(), &["check", word(set.path())]);
     assert_eq!(status, 1, "{shown}{errors}");
     let reason = "p.cedar:5: policy `p.cedar#idle` never applies (`(context.scores.concepts + context.scores.ambiguous) < 1`, \
-                  beside `context.scores.concepts >= 1` and `context.scores.ambiguous >= 0`";
+                  given `context.scores.concepts >= 1` and `context.scores.ambiguous >= 0`";
     assert!(shown.lines().any(|line| line.starts_with(reason)), "{shown}");
     assert!(!shown.contains("p.cedar#good` never"), "{shown}");
     assert!(errors.contains("1 fault(s)") && errors.contains("z3 5.4.1 proved it"), "{errors}");
@@ -233,7 +233,7 @@ fn a_solver_that_hangs_or_fails_in_the_middle_leaves_questions_undecided_in_time
     let (set, z3) = (idle_set(), python::z3());
     // answers the probe as z3, and then stops or talks
     for (after, message) in
-        [("exec sleep 1000", "until `--analysis-seconds` were over"), ("echo fish", "no answer")]
+        [("exec sleep 1000", "until `--analysis-seconds` ran out"), ("echo fish", "no answer")]
     {
         let script = format!(
             "if [ \"$1\" = --version ]; then exec {z3} \"$1\"; fi\n\

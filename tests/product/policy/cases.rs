@@ -65,7 +65,7 @@ fn a_case_with_a_member_that_there_is_not_or_twice_or_without_a_subject_is_refus
         (whole.to_string().replacen('{', r#"{"shows":"y","#, 1), "duplicate field `shows`"),
         (bare.to_string(), "a case has `message`"),
         (with("message", json!({})), "not both"),
-        (with("expect", json!("forbidden")), "`expect` is none of"),
+        (with("expect", json!("forbidden")), "`expect` must be"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("one.json"), format!("[{case}]")).unwrap();
@@ -276,7 +276,7 @@ fn a_directory_of_cases_that_is_not_there_is_told_as_that() {
     let (status, shown, errors) = policy(&["test", word(&dir.path().join("nodir"))]);
     assert_eq!((status, shown.as_str()), (1, ""), "{errors}");
     assert!(
-        errors.contains("nodir` is no directory") && errors.contains("hint: name a directory of"),
+        errors.contains("nodir` is not a directory") && errors.contains("hint: name a directory of"),
         "{errors}"
     );
 }

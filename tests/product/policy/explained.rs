@@ -95,8 +95,8 @@ fn bug_a_reply_that_was_refused_before_policies_were_asked_was_not_told() {
         shown.contains("\nallowed, as it was decided; explained by the policies named here\n"),
         "{shown}"
     );
-    let why = "  the record does not hold what was asked: the reply was refused before any condition was looked at (the `cause` of the \
-               answer says for what), or the gateway keeps nothing of it (`[audit_values]`)";
+    let why = "  the record does not hold what was asked: the reply was refused before any condition was evaluated (the `cause` of the \
+               answer shows why), or the gateway keeps nothing of it (`[audit_values]`)";
     let lines: Vec<&str> = behind.lines().collect();
     assert_eq!(lines, ["reply refused (reply_refused), as it was decided", why], "{shown}");
 
@@ -158,8 +158,8 @@ fn bug_a_refusal_after_policies_had_permitted_was_told_as_if_they_were_the_reaso
     let said = Said { up, gateway, id };
     let (status, shown, errors) = said.explain(&[]);
     assert_eq!(status, 0, "{errors}");
-    let headline = "refused (upstream_unavailable), as it was decided; policies permitted what was asked and it was refused after that: \
-                    docs/reference/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
+    let headline = "refused (upstream_unavailable), as it was decided; policies permitted it, and a later check refused it: \
+                    docs/reference/refusals.md describes that code, and the gateway's log shows the cause under this id";
     assert!(shown.lines().any(|line| line == headline), "{shown}");
     assert!(shown.lines().any(|line| line == "supplyChain::current_decision: permitted"), "{shown}");
 }
@@ -169,7 +169,7 @@ fn bug_of_a_reply_that_was_refused_and_of_which_nothing_is_kept_the_request_alon
     let said = Said::of(&decision(&json!("many")), "", "", "reply_refused");
     let (status, shown, errors) = said.explain(&[]);
     assert_eq!((status, shown.as_str()), (1, ""));
-    assert!(errors.contains("the reply was refused before any condition was looked at"), "{errors}");
+    assert!(errors.contains("the reply was refused before any condition was evaluated"), "{errors}");
 }
 
 #[test]
@@ -181,10 +181,7 @@ fn bug_of_a_line_that_is_closed_to_its_sender_it_was_told_that_nothing_is_kept()
         let (sets, behind) = shown.split_once('\n').unwrap();
         assert!(sets.starts_with("explained by the policies that decided it, "), "{shown}");
         let (headline, near) = behind.split_once('\n').unwrap();
-        assert_eq!(
-            headline,
-            "refused (policy_denied), as it was decided; it did not come to the policies' conditions"
-        );
+        assert_eq!(headline, "refused (policy_denied), as it was decided; no policy condition was evaluated");
         assert!(near.contains("    permit lines.cedar#transfers ("), "{shown}");
         let scope = "      scope: the sender would have to be in the group `partners`";
         assert!(near.lines().any(|line| line == scope), "{shown}");
@@ -203,7 +200,7 @@ fn bug_of_a_line_that_is_closed_to_its_sender_it_was_told_that_nothing_is_kept()
         std::fs::write(&open, "permit (principal in Group::\"no-free-text\", action == Action::\"REQUEST\", resource is payment::transfer);\n").unwrap();
         let (status, shown, errors) = said.explain(&[]);
         assert_eq!((status, shown.as_str()), (1, ""), "{errors}");
-        let why = "the line was refused to this sender before any condition was looked at, and these policies do not refuse `payment` so";
+        let why = "the line was refused to this sender before any condition was evaluated, and these policies do not refuse `payment` so";
         assert!(errors.contains(why) && errors.contains("ask again with `--message`"), "{errors}");
     }
 }

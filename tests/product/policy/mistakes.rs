@@ -73,7 +73,7 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
         ]
     );
     assert!(lines[2].contains(": good, ") && lines[2].ends_with(" context(s)"), "{shown}");
-    assert!(lines[2].contains(" policies in 7 file(s), beside "), "{shown}");
+    assert!(lines[2].contains(" policies in 7 file(s), with "), "{shown}");
 }
 
 /// `policy check` warned of it and called the set good, and it went live without a word.
@@ -106,9 +106,9 @@ fn a_file_whose_name_is_nearly_one_of_a_set_keeps_it_from_being_loaded() {
         for job in ["check", "matrix"] {
             let (status, shown, errors) = policy(&[job, word(dir.path())]);
             assert_eq!(status, 1, "{shown}{errors}");
-            let fault = format!("`{name}` would not be read (did you mean `{meant}`?)");
+            let fault = format!("`{name}` is not read (did you mean `{meant}`?)");
             assert!(errors.contains(&fault), "{errors}");
-            assert!(errors.contains("are read, in small letters: rename the file"), "{errors}");
+            assert!(errors.contains("in lower case: rename the file"), "{errors}");
         }
         // a directory of such a name is none of its files
         std::fs::remove_file(dir.path().join(name)).unwrap();
@@ -159,7 +159,8 @@ fn a_certificate_by_the_recipe_of_the_page_shows_its_credentials() {
 fn a_floor_of_no_line_is_refused_with_what_was_meant() {
     let (status, _, errors) = policy(&["check", word(&rules()), "--floor", "paiment=v2.0"]);
     assert_eq!(status, 1, "{errors}");
-    let why = "`--floor`: no context has the line `paiment`, so that its floor keeps nothing away (did you mean `payment`?)";
+    let why =
+        "`--floor`: no context has the line `paiment`, so its floor has no effect (did you mean `payment`?)";
     assert!(errors.contains(why), "{errors}");
 }
 

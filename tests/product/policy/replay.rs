@@ -94,7 +94,7 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
     assert!(errors.contains("2 decision(s) cannot be decided"), "{errors}");
     assert_eq!(policy(&[&gate[..], &["--allow-undecided"]].concat()).0, 0);
     assert!(
-        shown.contains("cannot be decided: it depends on what was not kept: resource.currency"),
+        shown.contains("cannot be decided: it depends on values that were not kept: resource.currency"),
         "{shown}"
     );
     assert!(
@@ -128,7 +128,7 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
     );
     assert!(
         explain(candidate.path()).starts_with(&format!(
-            "these are other policies than those that decided it: it was decided by {decided}, and is explained by {other},"
+            "these are not the policies that decided it: it was decided by {decided}, and is explained by {other},"
         )),
         "{}",
         explain(candidate.path())
@@ -246,8 +246,7 @@ fn a_member_that_records_could_never_keep_is_told_of_and_no_check_passes_with_it
         "`paymnt::transfer.amount`: no context has the type `paymnt::transfer` (`transfer` is known as `payment::transfer`)",
     ];
     let status = super::support::plain_get(&format!("http://{}/status", gateway.admin)).json();
-    let nothing =
-        "no context has the line `paiment`, so that its floor keeps nothing away (did you mean `payment`?)";
+    let nothing = "no context has the line `paiment`, so its floor has no effect (did you mean `payment`?)";
     let mut warnings = wrong.map(|why| format!("audit_values: {why}")).to_vec();
     warnings.push(format!("floors: {nothing}"));
     assert_eq!(status["policies"]["warnings"], json!(warnings), "{status}");
@@ -382,7 +381,7 @@ fn a_message_is_explained_with_the_policies_that_decided_and_what_would_have_to_
     assert!(shown.starts_with("permitted"), "{shown}");
     let (_, shown, _) = explain(&payment(12).replace("USD", "no code"));
     assert!(
-        shown.starts_with("content_invalid") && shown.contains("did not come to the policies"),
+        shown.starts_with("content_invalid") && shown.contains("no policy condition was evaluated"),
         "{shown}"
     );
 }

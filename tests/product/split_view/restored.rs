@@ -47,7 +47,7 @@ fn attack_a_mirror_that_is_older_than_the_last_head_forks_the_log_by_a_restore()
         }
         let (_, said) = bad(&["authority", "restore", "--config", &config, "--from", &text(&older)]);
         assert!(
-            said.contains(&format!("what was fetched has {before} entries and does not continue")),
+            said.contains(&format!("the fetched log has {before} entries and does not continue")),
             "{said}"
         );
         assert!(said.contains(&format!("the last head that was signed here, of {now}: ")), "{said}");
@@ -78,7 +78,7 @@ fn attack_a_configuration_without_the_last_checkpoint_signs_on_from_a_backup() {
     let restore: &[&str] = &["restore", "--from", &dir];
     for job in [&["run"][..], &["rebuild-index"], &["status"], restore] {
         let (_, said) = bad(&[&["authority"], job, &["--config", &config]].concat());
-        let why = "`last_checkpoint` is not set, but a checkpoint of this log was kept apart";
+        let why = "`last_checkpoint` is not set, but a separate checkpoint of this log exists";
         assert!(said.contains(why) && said.contains(&text(&mark)), "{job:?}: {said}");
         assert!(said.contains("hint: docs/reference/config.md"), "{job:?}: {said}");
     }

@@ -253,7 +253,7 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
     assert!(why.contains("the token holds no such private key"), "{why}");
     fs::write(&config, good_config.replace("object=feed", "object=status")).unwrap();
     let why = stage.refused();
-    assert!(why.contains("not the key of the certificate"), "{why}");
+    assert!(why.contains("not the key of the configured certificate"), "{why}");
     fs::write(&config, good_config).unwrap();
 
     let _running = stage.run();

@@ -58,7 +58,7 @@ fn code(gateway: &Gateway, short: &str) -> String {
     };
     let answer = gateway.post(&under(short, &content));
     let refused = || answer.json()["cause"].as_str().map_or_else(|| answer.code(), str::to_owned);
-    // the agent behind answers under another context: then the request was let through
+    // the upstream agent answers under another context: then the request was let through
     if answer.status == 200 || refused() == "context_unknown" && answer.code() == "reply_refused" {
         return "allowed".to_owned();
     }
@@ -73,7 +73,7 @@ fn becomes(gateway: &Gateway, short: &str, wanted: &str) {
 fn assert_the_refused_line_is_told(gateway: &Gateway) {
     let shown = plain_get(&format!("http://{}/status", gateway.admin)).json();
     let recognised = &shown["authorities"][2]["recognised"];
-    let detail = "its line is not one that its authority is recognised for";
+    let detail = "its authority is not recognised for its line";
     let line = json!({"line": "trips", "why_not": "outside_scope", "detail": detail, "contexts": 1});
     assert_eq!((&recognised["why_not"], &recognised["refused_lines"]), (&json!(null), &json!([line])));
     assert_eq!(shown["authorities"][1]["recognised"], json!(null));

@@ -76,7 +76,7 @@ pub(super) mod acts {
             let act = PublisherAct::parse(&name).filter(|act| *act != PublisherAct::Publish);
             let act = act.ok_or_else(|| {
                 D::Error::custom(format!(
-                    "`four_eyes`: `{name}` is none of `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`"
+                    "`four_eyes`: `{name}` is not one of `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`"
                 ))
             })?;
             if acts.contains(&act) {
@@ -102,12 +102,12 @@ impl Config {
         if !(1..=MAX_ROOT_KEYS).contains(&self.root_threshold) {
             let threshold = self.root_threshold;
             return Err(format!(
-                "`root_threshold` is {threshold}; it is at least 1 and at most {MAX_ROOT_KEYS}"
+                "`root_threshold` is {threshold}; it must be at least 1 and at most {MAX_ROOT_KEYS}"
             ));
         }
         self.fill_domains();
         if names_device(&self.tls.key).is_some() {
-            return Err("`tls.key` is a file; keys of connections are not taken from devices".to_owned());
+            return Err("`tls.key` must be a file; connections cannot use keys in devices".to_owned());
         }
         if self.public_url.is_empty() {
             self.public_url = format!("https://{}", self.authority);
@@ -170,7 +170,7 @@ impl Config {
     pub(super) fn check_last_checkpoint(&self) -> Result<(), String> {
         if self.last_checkpoint.as_ref().is_some_and(|file| file.starts_with(&self.state)) {
             return Err(
-                "`last_checkpoint` is below `state`: a restored backup would bring it back too".to_owned()
+                "`last_checkpoint` is inside `state`: a restored backup would also restore it".to_owned()
             );
         }
         Ok(())
@@ -186,7 +186,7 @@ impl KeysConfig {
         }
         if !self.renew {
             return match self.role_lifetime {
-                Some(_) => Err("`keys.role_lifetime` is of no use with `renew = false`".to_owned()),
+                Some(_) => Err("`keys.role_lifetime` has no effect with `renew = false`".to_owned()),
                 None => Ok(()),
             };
         }
@@ -216,7 +216,7 @@ fn whole_seconds(
         return Ok(());
     }
     let (low, high) = (text(*bounds.start()), text(*bounds.end()));
-    Err(format!("`{name}` is {}; it is whole seconds, at least {low} and at most {high}", text(value)))
+    Err(format!("`{name}` is {}; it must be whole seconds, at least {low} and at most {high}", text(value)))
 }
 
 /// Checks a name for use in signed notes: a space, a plus or a line break would end it early (C2SP signed-note).

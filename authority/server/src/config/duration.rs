@@ -40,7 +40,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration
         }
         Form::Text(text) => parse(&text).ok_or_else(|| {
             D::Error::custom(format!(
-                "`{text}` is no duration; write seconds or a number with `ms`, `s`, `m`, `h` or `d`"
+                "`{text}` is not a duration; write seconds or a number with `ms`, `s`, `m`, `h` or `d`"
             ))
         }),
     }

@@ -83,7 +83,7 @@ fn within<T: Setting>(name: &str, value: T, bounds: &RangeInclusive<T>) -> Resul
         return Ok(());
     }
     let (value, low, high) = (value.text(), bounds.start().text(), bounds.end().text());
-    Err(format!("`limits.{name}` is {value}; it is at least {low} and at most {high}"))
+    Err(format!("`limits.{name}` is {value}; it must be at least {low} and at most {high}"))
 }
 
 const fn millis(number: u64) -> Duration {

@@ -30,7 +30,7 @@ impl LinePattern {
             None => (text, false),
         };
         if let Err(fault) = semgate_contexts::Line::parse(line) {
-            return Err(format!("`{text}` is no line pattern: {fault}"));
+            return Err(format!("`{text}` is not a line pattern: {fault}"));
         }
         Ok(if below { Self::Below(line.to_owned()) } else { Self::Exactly(line.to_owned()) })
     }

@@ -213,8 +213,8 @@ fn of_a_cosignature_that_is_dated_ahead_it_is_said_why_it_does_not_count() {
         _ => "something else".to_owned(),
     };
     assert_eq!(said(1_060, &key()), "counts");
-    let ahead = "its cosignature is dated more than 60 seconds ahead: its clock is wrong, or the one here";
+    let ahead = "its cosignature is dated more than 60 seconds ahead: its clock or the clock here is wrong";
     assert_eq!(said(1_061, &key()), ahead);
     let other = CosignerKey::from_seed("other.example", &[8; 32]).unwrap();
-    assert_eq!(said(1_000, &other), "it answered no cosignature of its key");
+    assert_eq!(said(1_000, &other), "its answer holds no cosignature by its key");
 }

@@ -93,12 +93,12 @@ impl Reserve {
             match shorten(path) {
                 Ok(shortened) => given |= shortened,
                 Err(fault) => {
-                    tracing::error!("reserved room cannot be given up: `{}`: {fault}", path.display())
+                    tracing::error!("cannot release the reserved room: `{}`: {fault}", path.display())
                 }
             }
         }
         if given {
-            tracing::warn!("the disk is full: an act took from the room that is reserved for revocations");
+            tracing::warn!("the disk is full: an act used the room that is reserved for revocations");
         }
         given
     }

@@ -42,7 +42,7 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
     }
     if let Some(fault) = app.keys.feed_fault(app.clock.now()) {
-        let what = format!("no head counts: the feed certificate: {fault}\n");
+        let what = format!("no head is valid: the feed certificate: {fault}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     }
     if !app.reserve.is_complete() {

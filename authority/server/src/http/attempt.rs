@@ -45,7 +45,7 @@ impl Attempt {
             return Err(Problem::new(Code::ClockWrong, fault));
         }
         with_room(&self.app, &self.entry, || self.app.audit.ready()).map_err(|fault| {
-            tracing::error!("nothing is written while the audit log is not: {fault}");
+            tracing::error!("the authority writes nothing until the audit log accepts lines: {fault}");
             Code::of_write(&fault).into()
         })
     }
@@ -56,7 +56,7 @@ impl Attempt {
         let end = self.at_end(Outcome::Intended, None);
         let line = || self.app.audit.record(&self.entry, end, false);
         let n = with_room(&self.app, &self.entry, line).map_err(|fault| {
-            tracing::error!("what cannot be recorded is not done: {fault}");
+            tracing::error!("refused an act that cannot be recorded: {fault}");
             Problem::from(Code::of_write(&fault))
         })?;
         self.entry.intended = Some(n);
@@ -152,7 +152,9 @@ fn record(app: &App, entry: &Entry, end: End) {
     // a refusal takes nothing from the reserved room
     let recorded = if account.is_none() { with_room(app, &entry, line) } else { line() };
     if let Err(fault) = recorded {
-        tracing::error!("an attempt was not recorded, and nothing more is written until it can be: {fault}");
+        tracing::error!(
+            "an attempt was not recorded, and the authority writes nothing more until it can be: {fault}"
+        );
     }
 }
 

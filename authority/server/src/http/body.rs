@@ -18,7 +18,7 @@ pub(super) async fn read(body: Body, max: usize, within: Duration) -> Result<Byt
         Ok(Err(e)) if e.downcast_ref::<LengthLimitError>().is_some() => {
             Err(Problem::new(Code::TooLarge, format_args!("the body is longer than {max} bytes")))
         }
-        Ok(Err(_)) => Err(Problem::new(Code::Malformed, "the body broke off")),
+        Ok(Err(_)) => Err(Problem::new(Code::Malformed, "the body ended early")),
         Err(_) => Err(Code::RequestTimeout.into()),
     }
 }
@@ -27,7 +27,7 @@ pub(super) async fn read(body: Body, max: usize, within: Duration) -> Result<Byt
 pub(super) fn media_type(headers: &HeaderMap) -> Result<String, Problem> {
     let wrong = |what: &str| Problem::new(Code::MediaTypeUnsupported, what);
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(wrong("a content encoding is not taken"));
+        return Err(wrong("a content encoding is not accepted"));
     }
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -65,7 +65,7 @@ pub(super) fn closed<'j, 'b>(read: &'j Json<'b>, names: &[&str]) -> Result<&'j j
         return Err(Problem::new(Code::Malformed, "the body is not a json object"));
     };
     if object.iter().any(|(name, _)| !names.contains(&name)) {
-        return Err(Problem::new(Code::Malformed, "the body has a member that the route does not take"));
+        return Err(Problem::new(Code::Malformed, "the body has a member that the route does not accept"));
     }
     Ok(object)
 }

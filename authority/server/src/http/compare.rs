@@ -83,7 +83,7 @@ impl Obstacle {
     /// The result for a version that is beyond the limit, and so not compared.
     fn too_many(most: usize) -> Self {
         let detail =
-            format!("more than {most} versions of this major count, and not all can be compared with");
+            format!("more than {most} versions of this major count, too many to compare with all of them");
         Self { code: Code::VersionUnproven, detail, comparison: None }
     }
 
@@ -149,7 +149,7 @@ impl Parts {
     fn add(&mut self, other: &ContextUrn, comparison: &Comparison) {
         for part in comparison.obstacles() {
             if self.named.len() < PARTS_TOLD {
-                self.named.push(format!("beside `{other}`, `{}`: {}", part.pointer, part.reason));
+                self.named.push(format!("compared with `{other}`, `{}`: {}", part.pointer, part.reason));
             } else {
                 self.more += 1;
             }
@@ -321,7 +321,7 @@ fn side(
         }
         Some(Json::Object(document)) if document.get("context").is_some() => given.map(Json::to_value),
         Some(Json::Object(_)) if role.is_none() => {
-            return Err(Problem::new(Code::ParameterInvalid, "schemas alone are compared under a `role`"));
+            return Err(Problem::new(Code::ParameterInvalid, "only schemas can be compared under a `role`"));
         }
         Some(schema @ Json::Object(_)) => Some(wrap_schema(app, name, schema.to_value())),
         _ => None,

@@ -59,7 +59,7 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
         // it would be a new entry: everything that needs no second look was answered before
         Err(problem) if problem.code == Code::SecondPersonRequired => {
             if attempt.entry.by.as_deref() != Some(by) {
-                let detail = format!("it needs a second person, and then `{by}`, who signed it, hands it in");
+                let detail = format!("it needs a second person; then `{by}`, who signed it, must submit it");
                 return Err(Problem::new(Code::NotPermitted, detail));
             }
             let ends = problem.more.and_then(|more| (more.0 == SUSPENSION).then(|| more.1.as_u64())?);
@@ -251,7 +251,7 @@ pub(super) fn check_withdrawable(app: &App, recognition: &Recognition) -> Result
         return Ok(());
     }
     let detail =
-        format!("{count} publishers may revoke on every line of it, and its withdrawal takes {needed}");
+        format!("{count} publishers may revoke on every line of it, but its withdrawal needs {needed}");
     Err(Problem::new(Code::WithdrawalImpossible, detail))
 }
 

@@ -107,14 +107,14 @@ pub(super) fn permitted(
     let key = (urn.clone(), *digest);
     let Some(logged) = public.overrides.all().get(&key) else {
         let another = public.overrides.all().keys().any(|(other, _)| other == urn);
-        return Err(another.then(|| "what was permitted under this name is another document".to_owned()));
+        return Err(another.then(|| "the permission under this name is for another document".to_owned()));
     };
     let mut lacking = None;
     for one in logged {
         let siblings = siblings.iter().map(|(urn, digest)| (urn, digest));
         match one.permission.unverified().unnamed_sibling(siblings) {
             None => return Ok(()),
-            Some(urn) => lacking = Some(format!("the permission does not name `{urn}`, which counts by now")),
+            Some(urn) => lacking = Some(format!("the permission does not name `{urn}`, which counts now")),
         }
     }
     Err(lacking)

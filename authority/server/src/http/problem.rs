@@ -53,13 +53,13 @@ codes! {
     /// The certificate is verified, but its owner has no such right on this line.
     NotPermitted, "not_permitted", FORBIDDEN, "ask the operator: `detail` says whether the right on this line is missing (`[[publisher]]` in authority.toml) or a policy does not permit it (`policies`)";
     /// Another person than the one who proposed it has to agree.
-    SecondPersonRequired, "second_person_required", FORBIDDEN, "another person who holds the right agrees with `semgate authority approve`";
+    SecondPersonRequired, "second_person_required", FORBIDDEN, "another person with the right must approve it with `semgate authority approve`";
     /// No such route.
     NotFound, "not_found", NOT_FOUND, "see /openapi.json for the routes";
     /// No such proposal waits, or not any longer.
-    ProposalUnknown, "proposal_unknown", NOT_FOUND, "see /v1/proposals for what waits; a proposal that is too late is made anew";
+    ProposalUnknown, "proposal_unknown", NOT_FOUND, "see /v1/proposals for the waiting proposals; make an expired proposal again";
     /// No such context is published here.
-    ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
+    ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for the published contexts";
     /// No authority of that name is recognised here.
     RecognitionUnknown, "recognition_unknown", NOT_FOUND, "see `semgate trust show` for the authorities that are recognised";
     /// The whole listing is longer than readers take; its pages go on.
@@ -69,7 +69,7 @@ codes! {
     /// The changes since that size are not known, or no longer.
     DeltaUnknown, "delta_unknown", NOT_FOUND, "read /v1/feed/head and the shards that it names";
     /// No shard of that number or digest, or no longer.
-    ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
+    ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head again and ask for the shards that it names";
     /// No such tile in the published log.
     TileUnknown, "tile_unknown", NOT_FOUND, "ask for tiles within the size of /checkpoint";
     /// No such revocation list, or none are served here.
@@ -81,7 +81,7 @@ codes! {
     /// Another digest is published under this URN; the offer is kept as evidence.
     UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
     /// The line differs only in case from a published line, from one in the policies about publishers, or from a tree that holds it.
-    LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published, or as the policies have it";
+    LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or spell it as published or as in the policies";
     /// Another authority is recognised for the line; a line belongs to one authority.
     LineRecognised, "line_recognised", CONFLICT, "publish it at the authority that is recognised for the line, or withdraw the recognition first";
     /// The context's status does not allow this act.
@@ -91,7 +91,7 @@ codes! {
     /// It is not known whether the minor version accepts what the others of its major accept.
     VersionUnproven, "version_unproven", CONFLICT, "publish it under the major of `comparison.next_version`, or write the part so that it can be compared";
     /// Policies cannot give it one type with the others of its major, so gateways would refuse every message of one of them.
-    VersionUntyped, "version_untyped", CONFLICT, "publish it under the major of `comparison.next_version`, or give what `comparison.untyped` names the type that it had";
+    VersionUntyped, "version_untyped", CONFLICT, "publish it under the major of `comparison.next_version`, or give the members in `comparison.untyped` their earlier type";
     /// Another version of the major was published meanwhile, without a comparison.
     VersionRaced, "version_raced", SERVICE_UNAVAILABLE, "submit it again; the same submission again is safe";
     /// The floor is higher already.
@@ -99,21 +99,21 @@ codes! {
     /// No published version is at or above the floor.
     FloorUnpublished, "floor_unpublished", CONFLICT, "publish a version at or above the floor first";
     /// A permission for another authority, for a published version, or beside unpublished versions.
-    OverrideRefused, "override_refused", CONFLICT, "a permission comes before its version: what is published needs none, and changes by its next version; else list what is published anew and sign again";
+    OverrideRefused, "override_refused", CONFLICT, "permit a version before you publish it; change a published version by the next version; else list the published versions again and sign again";
     /// A statement of the root that is out of order, lacks signatures, or would leave the authority without keys.
-    TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
+    TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it again and collect the required signatures";
     /// Nobody could withdraw the recognition: too few publishers may, or the status key may not speak for its lines.
-    WithdrawalImpossible, "withdrawal_impossible", CONFLICT, "give publishers the right `revoke` on every line of the recognition, and the status key a certificate for these lines; then hand it in again";
+    WithdrawalImpossible, "withdrawal_impossible", CONFLICT, "give publishers the right `revoke` on every line of the recognition, and the status key a certificate for these lines; then submit it again";
     /// The authority was recognised again after its withdrawal was requested.
-    RecognitionReplaced, "recognition_replaced", CONFLICT, "look at what is recognised now (`semgate trust show`), and withdraw that if it is meant";
+    RecognitionReplaced, "recognition_replaced", CONFLICT, "check the current recognition (`semgate trust show`), and withdraw it if you mean that one";
     /// The body is longer than its limit.
     TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
     /// Neither a bare nor a signed context, or not JSON.
-    MediaTypeUnsupported, "media_type_unsupported", UNSUPPORTED_MEDIA_TYPE, "send what /openapi.json names for the route: application/jose+json for what was signed, else application/json";
+    MediaTypeUnsupported, "media_type_unsupported", UNSUPPORTED_MEDIA_TYPE, "send the type that /openapi.json names for the route: application/jose+json for a signed object, else application/json";
     /// The document is not a context document, or its schemas are not within bounds.
     DocumentInvalid, "document_invalid", UNPROCESSABLE_ENTITY, "run `semgate context check` on the document";
     /// The signed context does not verify: form, signature or chain.
-    SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign it anew under a chain of this authority's roots: a context by `semgate context sign`, a statement of the root by `semgate trust sign`, a permission by `semgate context override`";
+    SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign it again under a chain of this authority's roots: a context by `semgate context sign`, a statement of the root by `semgate trust sign`, a permission by `semgate context override`";
     /// No signer of this authority may sign on the line.
     LineNotDelegated, "line_not_delegated", UNPROCESSABLE_ENTITY, "the issuing certificate of this authority does not cover the line";
     /// A URN, line, version or reason is not in its form.
@@ -123,19 +123,19 @@ codes! {
     /// Too many submissions or followers at once.
     Busy, "busy", SERVICE_UNAVAILABLE, "try again after the seconds of `Retry-After`";
     /// Too many proposals wait for a second person.
-    ProposalsFull, "proposals_full", SERVICE_UNAVAILABLE, "approve what waits, or try again when some of it is too late";
+    ProposalsFull, "proposals_full", SERVICE_UNAVAILABLE, "approve waiting proposals, or try again when some have expired";
     /// The submission could not be brought to disk; it was not published.
-    StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
+    StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the log of the operator shows the error of the disk";
     /// The submission found no room on the disk; it was not published.
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// A document that followers read would exceed their bound, or a publisher's account its quota.
-    AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; `detail` names the bound: the operator raises the quota of a publisher, or spreads lines over several authorities";
+    AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; `detail` names the bound: ask the operator to raise the quota of a publisher, or to spread lines over several authorities";
     /// The number of logged permissions is at its limit, for all persons or for this one.
-    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.account_share`";
+    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or ask the operator to raise `limits.overrides`, or to lower `limits.account_share`";
     /// The signing key has no valid certificate, or its device does not answer.
-    SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
+    SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; if it still fails, ask the operator to check the key of the role and its certificate";
     /// The authority's clock jumped, or is behind the last signature; it signs nothing now.
-    ClockWrong, "clock_wrong", SERVICE_UNAVAILABLE, "nothing was published, and nothing is revoked either: the operator has to look at the clock of this authority";
+    ClockWrong, "clock_wrong", SERVICE_UNAVAILABLE, "nothing was published or revoked: ask the operator to check the clock of this authority";
     /// The new head was not public in time; the statement may still be published.
     Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
     /// The authority is stopping; ask after its return if the submission was published.
@@ -174,7 +174,7 @@ impl Problem {
         match fault {
             SignFault::Key(KeyFault::Device(_)) => {
                 tracing::error!("a key did not sign: {fault}");
-                Self::new(Code::SignerUnavailable, "the key that would sign it does not answer")
+                Self::new(Code::SignerUnavailable, "the signing key does not answer")
             }
             fault => Self::new(Code::Internal, fault),
         }
@@ -195,7 +195,7 @@ pub(crate) fn reference_counts(urn: &ContextUrn, status: Option<Status>) -> Resu
         Some(Status::Suspended) => "suspended",
         None => "not published here",
     };
-    let detail = format!("it refers to `{urn}`, which is {state}; refer to a version that counts");
+    let detail = format!("it refers to `{urn}`, which is {state}; refer to a valid version");
     Err(Problem::new(Code::DocumentInvalid, detail))
 }
 

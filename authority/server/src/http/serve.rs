@@ -69,7 +69,7 @@ pub(crate) async fn serve(listener: TcpListener, listening: Listening, mut stopp
     }
     drop(listener);
     if timeout(listening.limits.grace, graceful.shutdown()).await.is_err() {
-        tracing::warn!("connections were still open after the grace and are cut");
+        tracing::warn!("connections were still open after the grace period and are cut");
     }
 }
 

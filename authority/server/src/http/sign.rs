@@ -64,8 +64,8 @@ pub(super) fn signer(app: &App, line: &Line) -> Result<Signer, Problem> {
     app.signers.of(line, now()).map_err(|fault| match fault {
         SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
         SignerFault::Issuing(what) => {
-            tracing::error!("the issuing certificate for contexts makes no signer: {what}");
-            let what = format!("the issuing certificate of this authority makes no signer now: {what}");
+            tracing::error!("cannot make a signer with the issuing certificate for contexts: {what}");
+            let what = format!("the issuing certificate of this authority cannot make a signer now: {what}");
             Problem::new(Code::SignerUnavailable, what)
         }
         SignerFault::Unsigned(fault) => Problem::unsigned(&fault.into()),

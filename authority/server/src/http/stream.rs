@@ -44,9 +44,7 @@ pub(super) fn look_back(headers: &HeaderMap, size: u64, metrics: &Metrics) {
     let seen = headers.get(&LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
     if seen.is_some_and(|seen| seen > size) {
         metrics.count("semgate_authority_followers_ahead_total", &[]);
-        tracing::debug!(
-            "a follower came back that says that it saw more than the {size} entries of this log"
-        );
+        tracing::debug!("a follower reports that it saw more than the {size} entries of this log");
     }
 }
 

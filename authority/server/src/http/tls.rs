@@ -155,7 +155,7 @@ pub(crate) async fn renew(
             (files, looked)
         });
         let Ok((back, looked)) = looked.await else {
-            tracing::error!("the tls files are not looked at any more");
+            tracing::error!("the authority no longer watches the tls files");
             return;
         };
         files = back;
@@ -167,11 +167,11 @@ pub(crate) async fn renew(
             FileChange::Taken(shown) => {
                 tls.set(shown);
                 count("taken");
-                tracing::info!("took up the changed tls files for new connections");
+                tracing::info!("new connections use the changed tls files");
             }
             FileChange::Refused(fault) => {
                 count("refused");
-                tracing::error!("the changed tls files are not taken up, the ones before go on: {fault}");
+                tracing::error!("cannot use the changed tls files; the old ones stay in use: {fault}");
             }
         }
     }

@@ -67,7 +67,7 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
         let _place = permit;
         let room = work.reserve.restore();
         room.map_err(|fault| {
-            Problem::new(Code::of_write(&fault), "what room there is on the disk is kept for revocations")
+            Problem::new(Code::of_write(&fault), "the remaining room on the disk is reserved for revocations")
         })?;
         let prepare = if signed { prepare_signed } else { prepare };
         let prepared = prepare(&work, &author, &bytes, &mut entry, &stop);

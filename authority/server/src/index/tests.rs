@@ -77,7 +77,7 @@ fn an_index_that_says_something_else_is_rebuilt() {
     let (_, reason) =
         Index::open(&path, &Prefix::default(), Position { size: 50, root: TreeHash([9; 32]) }, &listed(50))
             .unwrap();
-    assert_eq!(reason, Some(Reason::Damaged("it is of another log".to_owned())));
+    assert_eq!(reason, Some(Reason::Damaged("it belongs to another log".to_owned())));
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Generated {
         let (keys, threshold) = (options.root_keys, options.root_threshold);
         if keys == 0 || keys > MAX_ROOT_KEYS as u64 || threshold == 0 || threshold > keys {
             return Err(InitFault::Option(format!(
-                "{threshold} of {keys} root keys cannot be; there are at most {MAX_ROOT_KEYS}"
+                "{threshold} of {keys} root keys is not possible; there are at most {MAX_ROOT_KEYS}"
             )));
         }
         let roots = (1..=keys)

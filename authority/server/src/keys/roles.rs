@@ -184,7 +184,7 @@ fn role(
         Err(fault) => return Ok(Err(fault)),
     };
     if leaf.public_key() != key.public() {
-        return Err(RunFault::keys(&files.key, "it is not the key of the certificate beside it"));
+        return Err(RunFault::keys(&files.key, "it is not the key of the configured certificate"));
     }
     if anchors.compromised(leaf.signer_id()).is_some() {
         return Ok(Err(ChainFault::IssuerRevoked));

@@ -230,7 +230,7 @@ fn begin(module: &Pkcs11) -> Result<(), DeviceFault> {
     match module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
         Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => Ok(()),
         Err(fault) => {
-            tracing::error!("a pkcs#11 module could not begin: {fault}");
+            tracing::error!("cannot initialise a pkcs#11 module: {fault}");
             Err(DeviceFault::Module)
         }
     }

@@ -58,9 +58,9 @@ impl fmt::Display for UriFault {
             UriFault::Object => "the `pkcs11:` uri names no key: give `object` or `id`",
             UriFault::Module => "the `pkcs11:` uri names no module: give `module-path`, an absolute path",
             UriFault::Pin => {
-                "the `pkcs11:` uri does not say where the pin is: give `pin-source`, `file:/path` or `env:NAME`"
+                "the `pkcs11:` uri names no source of the pin: give `pin-source`, `file:/path` or `env:NAME`"
             }
-            UriFault::PinValue => "a pin does not belong into a uri: give `pin-source`, not `pin-value`",
+            UriFault::PinValue => "a uri must not hold a pin: give `pin-source`, not `pin-value`",
         })
     }
 }

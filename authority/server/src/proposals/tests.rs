@@ -123,7 +123,7 @@ fn what_its_maker_may_not_do_any_more_makes_place_and_nobody_takes_more_than_a_s
     }
     let refused = proposals.propose(ADA, revoke(2, "a"), 100, &SystemRandom::new(), |_| true).unwrap_err();
     assert_eq!(refused.code, Code::ProposalsFull);
-    assert!(refused.detail.contains("one person may have no more"), "{}", refused.detail);
+    assert!(refused.detail.contains("the limit of one person"), "{}", refused.detail);
     assert!(propose(&proposals, GRACE, revoke(2, "a"), 100).is_ok());
 }
 

@@ -16,7 +16,7 @@ pub(super) fn raise_limit(connections: usize) {
     let granted = if raised.is_ok() { most } else { current };
     if granted < wanted {
         tracing::warn!(
-            "the system grants {granted} open files, and `limits.connections` may take {wanted}: raise the limit of the process or lower that one"
+            "the system allows {granted} open files, but `limits.connections` may need {wanted}: raise the limit of the process or lower `limits.connections`"
         );
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     if !log.resign(anchors.log())? {
         return Err(RunFault::keys(
             &config.keys.log.key,
-            "no log key that signs is in the trust list in effect, so nobody would follow: let one that is listed sign beside it (`also`) until a list with the new one (`semgate trust draft --add-log`) was submitted",
+            "the trust list in effect names no signing log key, so nobody would follow: let a listed key sign too (`also`) until a list with the new key (`semgate trust draft --add-log`) is submitted",
         ));
     }
     let (trust, missing_certificates) = trust(config, &ledger, &documents)?;
@@ -104,8 +104,8 @@ pub(crate) fn open_pinned_checkpoint(
     match config.last_checkpoint.clone() {
         Some(file) => PinnedCheckpoint::open(Box::new(CheckpointFile(file)), mark).map(Some),
         None if mark.exists() => Err(RunFault::Config(format!(
-            "`last_checkpoint` is not set, but a checkpoint of this log was kept apart (`{}`), so nothing is signed without it; set it to \
-             where that is, or see Restore in docs/how-to/run-an-authority.md before removing the mark",
+            "`last_checkpoint` is not set, but a separate checkpoint of this log exists (`{}`), so the authority signs nothing without it; set it to \
+             its location, or see Restore in docs/how-to/run-an-authority.md before removing the mark",
             mark.display()
         ))),
         None => Ok(None),
@@ -121,13 +121,13 @@ fn report(config: &Config, log: &Log, recovery: &Recovery) {
     }
     if recovery.repaired > 0 {
         tracing::warn!(
-            "wrote {} hash tiles anew from the entries: they were missing or wrong",
+            "rewrote {} hash tiles from the entries: they were missing or wrong",
             recovery.repaired
         );
     }
     if recovery.removed > 0 {
         tracing::warn!(
-            "removed or set aside {} files that the checkpoint does not cover: a write was cut short",
+            "removed or set aside {} files that the checkpoint does not cover: a write was interrupted",
             recovery.removed
         );
     }
@@ -286,7 +286,7 @@ fn look_at_clock(now: u64, last: u64) {
     let gap = now.saturating_sub(last);
     if last > 0 && gap > CLOCK_GAP.as_secs() {
         tracing::warn!(
-            "nothing was signed for {gap} seconds by the clock: if the authority was not off so long, stop it and look at the clock"
+            "nothing was signed for {gap} seconds by the clock: if the authority was not off that long, stop it and check the clock"
         );
     }
 }

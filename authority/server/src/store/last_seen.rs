@@ -84,7 +84,7 @@ impl LastSeen {
         }
         let what = format!(
             "the checkpoint does not cover it, and `head.json` is missing or unreadable, so it may have been acknowledged; {TO_DO}, or \
-             move this file away if it is certain that nobody saw it"
+             move this file away if you are certain that nobody saw it"
         );
         Err(RunFault::damaged(path, what))
     }

@@ -30,7 +30,7 @@ impl Leftovers {
         }
         if files.len() > self.max {
             let what =
-                format!("{} files belong to no entry, more than a crash leaves; look at them", files.len());
+                format!("{} files belong to no entry, more than a crash leaves; check them", files.len());
             return Err(RunFault::damaged(&disk::parent(files.first().unwrap_or(&Path::new(""))), what));
         }
         disk::make_dir(&self.dir)?;

@@ -187,7 +187,7 @@ impl Log {
         let path = dir.join("checkpoint");
         let (checkpoint, _) = read_checkpoint(&path, key)?.ok_or_else(|| RunFault::Missing {
             path: path.clone(),
-            what: "no log was begun here; the first `semgate authority run` begins it".to_owned(),
+            what: "there is no log here yet; the first `semgate authority run` creates it".to_owned(),
         })?;
         let mut tree = Tree::new();
         let mut index = 0;
@@ -300,7 +300,8 @@ impl Log {
                     None => kept.advance(&checkpoint),
                 });
                 let placed = last.install();
-                let died = || RunFault::Stopped("a thread died while a checkpoint was kept apart".to_owned());
+                let died =
+                    || RunFault::Stopped("a thread died while it saved the separate checkpoint".to_owned());
                 placed.and(keeping.join().unwrap_or_else(|_| Err(died())))
             }),
         };
@@ -444,7 +445,7 @@ fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
                 .ok_or_else(|| RunFault::damaged(&path, "it is missing"));
         }
     }
-    Err(RunFault::damaged(&path, "it is missing, and entries follow from nothing else"))
+    Err(RunFault::damaged(&path, "it is missing, and nothing else holds its entries"))
 }
 
 /// Width of the named tile in a tree of `size`; none if the tree has no such tile.

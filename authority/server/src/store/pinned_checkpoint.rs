@@ -92,8 +92,8 @@ impl PinnedCheckpoint {
             return Err(RunFault::Missing {
                 path: store.location(),
                 what: format!(
-                    "a checkpoint of this log was kept there, so nothing is signed without it; mount its volume or put the file back; if \
-                     it is lost for good, see Restore in docs/how-to/run-an-authority.md before removing `{}`",
+                    "the authority kept a checkpoint of this log there and signs nothing without it; mount its volume or put the file back; if \
+                     it is permanently lost, see Restore in docs/how-to/run-an-authority.md before removing `{}`",
                     mark.display()
                 ),
             });
@@ -130,13 +130,13 @@ impl PinnedCheckpoint {
         }
         let previous = self.store.swap(self.note.as_deref(), note)?;
         if previous.is_none() && self.note.is_some() {
-            let what = "the checkpoint that was kept there is gone, so nothing more is signed; mount its volume or put the file back";
+            let what = "the checkpoint that was there is gone, so the authority signs nothing more; mount its volume or put the file back";
             return Err(RunFault::Missing { path: self.store.location(), what: what.to_owned() });
         }
         if previous != self.note {
             return Err(RunFault::damaged(
                 &self.store.location(),
-                "another authority put its checkpoint there: two must never sign one log",
+                "another authority put its checkpoint there: two authorities must never sign one log",
             ));
         }
         self.note = Some(note.to_owned());
@@ -150,7 +150,7 @@ pub(super) fn judge(pinned: &Checkpoint, location: &Path, log: &Path, size: u64)
         return Ok(());
     }
     let what = format!(
-        "it has {size} entries, but a checkpoint of {} was signed before (`{}`): this is an older state, and going on from it \
+        "it has {size} entries, but a checkpoint of {} was signed before (`{}`): this is an older state, and continuing from it \
          would fork the log; nothing was changed; bring the newest log back with `semgate authority restore`, or from where it was \
          kept (see Restore in docs/how-to/run-an-authority.md)",
         pinned.size,

@@ -137,7 +137,7 @@ impl Sequencer {
             Ok(()) if act == Act::Resume => {
                 let suspension = self.ledger.act_at(index, Act::Suspend);
                 if ends.is_some() && ends != suspension {
-                    let detail = "it was suspended anew since the resumption was proposed";
+                    let detail = "it was suspended again after the resumption was proposed";
                     return Err(Problem::new(Code::TransitionRefused, detail));
                 }
                 return self.by_status_key(at, statement, consent).map_err(|problem| match problem.code {
@@ -225,7 +225,7 @@ impl Sequencer {
         }
         let share = self.limits.overrides.div_ceil(self.limits.account_share.max(1));
         if self.ledger.override_count_of(by.as_str()) >= share {
-            let detail = format!("{share} permissions by `{by}` are logged, and one person may have no more");
+            let detail = format!("{share} permissions by `{by}` are logged, the limit of one person");
             return Err(Problem::new(Code::OverridesFull, detail));
         }
         let at = self.time();
@@ -264,11 +264,10 @@ impl Sequencer {
         let Statement::Root(root) = statement else { return Ok(()) };
         let RootAct::Recognise(recognition) = &root.act else { return Ok(()) };
         let refused = |what: String| Problem::new(Code::WithdrawalImpossible, what);
-        let role =
-            self.keys.status().ok_or_else(|| refused("there is no status key that counts".to_owned()))?;
+        let role = self.keys.status().ok_or_else(|| refused("there is no valid status key".to_owned()))?;
         let beyond = recognition.names().into_iter().find(|line| role.leaf.allows_line(line).is_err());
         match beyond {
-            Some(line) => Err(refused(format!("the status key may not speak of `{}`", line.as_str()))),
+            Some(line) => Err(refused(format!("the status key may not sign for `{}`", line.as_str()))),
             None => Ok(()),
         }
     }
@@ -291,7 +290,7 @@ impl Sequencer {
 
     fn still_counts(&self, next: &Anchors, at: u64) -> Result<(), Problem> {
         let lost = |what: &str| {
-            let detail = format!("after this statement {what} of this authority would not count any more");
+            let detail = format!("after this statement, {what} of this authority would no longer count");
             Problem::new(Code::TrustRefused, detail)
         };
         let (note, origin) = (self.log.checkpoint().as_bytes(), self.log.verifier().name());
@@ -375,7 +374,7 @@ pub(crate) const SUSPENSION: &str = "suspension";
 
 /// The problem for a withdrawal of an older recognition.
 pub(crate) fn recognised_again() -> Problem {
-    Problem::new(Code::RecognitionReplaced, "it was recognised anew since the withdrawal was asked for")
+    Problem::new(Code::RecognitionReplaced, "it was recognised again after the withdrawal was requested")
 }
 
 /// Checks that a compromise statement names a key, and one for which it has an effect. It must not be a root key, which leaves by a trust
@@ -392,14 +391,14 @@ fn names_a_key(
     let spki = spki.ok_or("the statement names a certificate and not its key: draft it again")?;
     let mut roots = anchors.roots().certificates();
     if roots.any(|der| Suspect::key_of(der) == Some(spki)) {
-        return Err("the key is that of a root, which leaves by a trust list");
+        return Err("the key belongs to a root, which only a trust list removes");
     }
     if known.iter().any(|(certificate, other)| certificate == key && *other != spki) {
-        return Err("the key is not that of the certificate that the statement names");
+        return Err("the key does not belong to the certificate that the statement names");
     }
     let ours = known.iter().any(|(_, other)| *other == spki);
     match !ours && recognised_by(anchors, replay, spki, at) {
-        true => Err("the key is that of a recognised authority: withdraw the recognition instead"),
+        true => Err("the key belongs to a recognised authority: withdraw the recognition instead"),
         false => Ok(()),
     }
 }

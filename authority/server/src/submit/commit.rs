@@ -204,7 +204,7 @@ impl Sequencer {
             );
             return Err(Problem::new(
                 Code::Internal,
-                "the document is published, but its file is damaged here and another key signed what was offered",
+                "the document is published, but its file is damaged here and another key signed the offered document",
             ));
         }
         self.documents.write(&[(*digest, document)], &chains.iter().collect::<Vec<_>>()).map_err(

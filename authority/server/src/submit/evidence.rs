@@ -34,7 +34,7 @@ impl Sequencer {
         match self.evidence.keep(&offered, by, &record) {
             Ok(NewEvidence::Known) => {}
             Ok(NewEvidence::Full) => tracing::error!(
-                "no evidence is kept: there are {} files already, or as many of `{by}` as one account may have",
+                "no evidence is kept: there are already {} files, or `{by}` has reached the limit of one account",
                 self.evidence.len()
             ),
             Ok(NewEvidence::New) => {

@@ -115,7 +115,10 @@ impl FollowerCapacity {
     fn take_root(&mut self, statement: &str) -> Result<(), Problem> {
         let after = self.trust + statement.len() + QUOTED_BYTES;
         if after > MAX_TRUST_BYTES {
-            return Err(Problem::new(Code::TrustRefused, "followers read no trust document of that length"));
+            return Err(Problem::new(
+                Code::TrustRefused,
+                "followers accept no trust document of that length",
+            ));
         }
         self.trust = after;
         Ok(())
@@ -162,7 +165,7 @@ impl Sequencer {
                 {
                     return Err(Problem::new(
                         Code::TrustRefused,
-                        "the last numbers of the root are kept for its keys and for stolen ones",
+                        "the last statement numbers of the root are reserved for its keys and for compromised keys",
                     ));
                 }
                 self.room.take_root(signed.as_str())

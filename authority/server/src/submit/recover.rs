@@ -16,7 +16,7 @@ impl Sequencer {
     pub(super) fn recover(&mut self) -> Result<(), RunFault> {
         self.heads.forget();
         if let Err(fault) = self.open_again() {
-            tracing::warn!("what a failed write left behind is not set aside yet: {fault}");
+            tracing::warn!("the remains of a failed write are not set aside yet: {fault}");
             let (key, dir) = (self.log.verifier(), self.log.dir());
             let mut ledger = Ledger::new(self.documents.clone());
             Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;

@@ -48,7 +48,7 @@ impl Sequencer {
                 return refused(batch, Code::of_write(&fault));
             }
             self.doubt = 0;
-            tracing::warn!("the disk takes writes again");
+            tracing::warn!("the disk accepts writes again");
         }
         // the room is not refilled beside a request that may need it
         let complete = if reserved { self.reserve.is_complete() } else { self.reserve.restore().is_ok() };

@@ -65,7 +65,7 @@ pub async fn run_witness(
     };
     let (public, admin) = (bind(settings.listen).await?, bind(settings.admin).await?);
     let address = |listener: &TcpListener| {
-        listener.local_addr().map_err(|e| RunFault::Stopped(format!("an address cannot be read back: {e}")))
+        listener.local_addr().map_err(|e| RunFault::Stopped(format!("cannot read the bound address: {e}")))
     };
     let bound = WitnessBound { listen: address(&public)?, admin: address(&admin)?, key: vkey };
     let (stop, stopping) = watch::channel(false);
@@ -156,7 +156,7 @@ async fn add(State(app): State<Arc<App>>, body: Body) -> Response {
         }
         Ok(Err(Refused::Disk(fault))) => {
             tracing::error!("{fault}");
-            (StatusCode::INTERNAL_SERVER_ERROR, "nothing was kept, so nothing is cosigned\n").into_response()
+            (StatusCode::INTERNAL_SERVER_ERROR, "nothing was saved, so nothing is cosigned\n").into_response()
         }
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     };

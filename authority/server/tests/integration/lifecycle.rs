@@ -393,7 +393,7 @@ async fn a_resumption_that_was_proposed_ends_no_later_suspension() {
     let path = |got: &Got| format!("/v1/proposals/{}/approve", got.json()["proposal"].as_str().unwrap());
     let refused = grace.post(&path(&first), "application/json", "").await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (409, "transition_refused"));
-    assert!(refused.json()["detail"].as_str().unwrap().contains("suspended anew"), "{refused:?}");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("suspended again"), "{refused:?}");
     assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "suspended");
     // what is proposed of the suspension that there is is agreed to, also after a restart
     let second = ada.act(urn, "resume").await;
@@ -494,7 +494,7 @@ async fn an_authority_whose_heads_count_for_nobody_is_not_ready() {
     assert_eq!(said.status, StatusCode::CREATED, "{said:?}");
     let (status, why) = running.admin("/readyz").await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(why.contains("no head counts: the feed certificate"), "{why}");
+    assert!(why.contains("no head is valid: the feed certificate"), "{why}");
     running.stop().await;
 }
 

@@ -75,7 +75,7 @@ async fn a_document_is_taken_once_what_it_refers_to_is_published_with_that_diges
     refuses(&client.post("/v1/contexts", JOSE, &own).await, "is not published here; publish that first");
     assert_eq!(client.publish(&document(MONEY, "money")).await.status, StatusCode::CREATED);
     let wrong = referring(SHOP, MONEY, "thing", &Digest::of(b"something else").to_string());
-    refuses(&client.publish(&wrong).await, "has another digest than the reference to it says");
+    refuses(&client.publish(&wrong).await, "has another digest than the reference names");
     let unknown = referring(SHOP, MONEY, "nothing", &money().digest().to_string());
     assert_eq!(client.publish(&unknown).await.code(), "document_invalid");
     let published = client.publish(&shop()).await;

@@ -89,7 +89,7 @@ async fn the_index_is_rebuilt_offline_but_not_under_a_running_authority() {
     assert_eq!(starts_whole(&place).await, "ready");
     let running = place.start().await;
     assert!(matches!(rebuild_index(&place.config()), Err(RunFault::Locked(_))));
-    refuses(&place, "another authority holds").await;
+    refuses(&place, "another authority uses").await;
     running.stop().await;
 }
 
@@ -257,7 +257,7 @@ async fn keys_that_do_not_fit_stop_the_start_and_are_named() {
         fs::write(keys.join(b), x).unwrap();
     };
     for (a, b, what) in [
-        ("feed.key", "status.key", "it is not the key of the certificate beside it"),
+        ("feed.key", "status.key", "it is not the key of the configured certificate"),
         ("feed.pem", "status.pem", "feed.pem"),
         ("tls.key", "feed.key", "key"),
         ("context-issuing.pem", "feed.pem", "pem"),

@@ -226,7 +226,7 @@ async fn a_named_person_permits_one_document_beside_the_versions_that_count_and_
     }
     let refused = clerk.publish(&another).await;
     assert_eq!(refused.code(), "version_breaks");
-    assert!(refused.json()["detail"].as_str().unwrap().ends_with("is another document"), "{refused:?}");
+    assert!(refused.json()["detail"].as_str().unwrap().ends_with("is for another document"), "{refused:?}");
     // Grace permits, and does not publish
     assert_eq!(running.client_of(&place, Some(GRACE)).publish(&draft).await.code(), "not_permitted");
     assert_eq!(clerk.publish(&draft).await.status, StatusCode::CREATED);
@@ -360,7 +360,10 @@ async fn attack_a_permission_that_two_must_agree_to_is_proposed_by_who_signed_it
         async |client: &Client| client.post("/v1/overrides", "application/jose+json", &by_grace).await;
     let refused = submit(&clerk).await;
     assert_eq!(refused.code(), "not_permitted");
-    assert!(refused.json()["detail"].as_str().unwrap().contains("who signed it, hands it in"), "{refused:?}");
+    assert!(
+        refused.json()["detail"].as_str().unwrap().contains("who signed it, must submit it"),
+        "{refused:?}"
+    );
     assert_eq!(clerk.ok("/v1/proposals").await.json(), json!({ "proposals": [] }));
     let proposed = submit(&grace).await;
     assert_eq!(proposed.status, StatusCode::ACCEPTED, "{proposed:?}");
@@ -516,7 +519,7 @@ async fn attack_a_version_that_would_take_the_namespace_of_another_line_is_not_p
     assert_eq!((refused.status, refused.code().as_str()), (StatusCode::CONFLICT, "version_untyped"));
     let said = refused.json();
     let detail = said["detail"].as_str().unwrap();
-    assert!(detail.contains("`stock::test::v2` would be its namespace to policies"), "{said}");
+    assert!(detail.contains("`stock::test::v2` would be its namespace in policies"), "{said}");
     // what agrees needs no namespace of its own
     assert_eq!(client.publish(&of("2.0", "integer")).await.status, StatusCode::CREATED);
     // and the other way round

@@ -61,7 +61,7 @@ fn a_key_whose_id_is_not_that_of_its_name_and_key_is_told_so_whichever_was_misty
     }
     let secret = key().to_text().unwrap().replace(id, "00000000");
     assert_eq!(LogKey::from_text(&secret).unwrap_err(), CheckpointFault::KeyId);
-    assert_eq!(CheckpointFault::KeyId.to_string(), "note key whose id is not that of its name and key");
+    assert_eq!(CheckpointFault::KeyId.to_string(), "note key whose id does not match its name and key");
 }
 
 #[test]

@@ -233,7 +233,7 @@ impl fmt::Display for FollowFault {
                 write!(f, "the authority answered {status} for {what}")
             }
             FollowFault::TooLarge { what } => write!(f, "{what} is longer than its limit"),
-            FollowFault::Unasked => f.write_str("an answer to nothing that was asked"),
+            FollowFault::Unasked => f.write_str("an answer without a request"),
             FollowFault::TooManyRequests => f.write_str("following takes more requests than the limit"),
             FollowFault::TooManyContexts => f.write_str("the authority lists more contexts than the limit"),
             FollowFault::Head(fault) => write!(f, "{fault}"),
@@ -241,15 +241,15 @@ impl fmt::Display for FollowFault {
             FollowFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
             FollowFault::Root(fault) => write!(f, "{fault}"),
             FollowFault::RootWithdrawn { had, offered } => {
-                write!(f, "of {had} statements of the root only {offered} are left")
+                write!(f, "only {offered} of {had} statements of the root are left")
             }
             FollowFault::RootMissing { named, known } => {
-                write!(f, "the head counts {named} statements of the root, and {known} are there")
+                write!(f, "the head counts {named} statements of the root, but {known} exist")
             }
             FollowFault::Rollback { had, offered } => {
                 write!(f, "the log was rolled back from size {had} to {offered}")
             }
-            FollowFault::IssuedBack => f.write_str("the head was issued before one that was accepted"),
+            FollowFault::IssuedBack => f.write_str("the head was issued before an accepted head"),
             FollowFault::Equivocation { size } => write!(f, "two heads of size {size} contradict each other"),
             FollowFault::Fork { had, offered } => {
                 write!(f, "the log of size {offered} does not continue the accepted one of size {had}")
@@ -259,10 +259,10 @@ impl fmt::Display for FollowFault {
             FollowFault::Token(fault) => write!(f, "{fault}"),
             FollowFault::Shard { n } => write!(f, "status shard {n} is not the one that the head names"),
             FollowFault::Unrevoked { index } => {
-                write!(f, "status index {index} was revoked and is not any more")
+                write!(f, "status index {index} was revoked and is no longer revoked")
             }
             FollowFault::Floors(fault) => write!(f, "floors: {fault}"),
-            FollowFault::FloorsSwapped => f.write_str("the floors are not those that the head names"),
+            FollowFault::FloorsSwapped => f.write_str("the floors differ from those that the head names"),
             FollowFault::FloorLowered { line } => write!(f, "the floor of `{line}` was lowered"),
             FollowFault::FloorAboveVersions { line } => {
                 write!(f, "the floor of `{line}` is above every published version")
@@ -273,12 +273,10 @@ impl fmt::Display for FollowFault {
             FollowFault::NotInLog => f.write_str("the listed entry is not in the log"),
             FollowFault::Statement(fault) => write!(f, "{fault}"),
             FollowFault::StatementRefused { why } => {
-                write!(f, "the publish statement does not count by the keys in force: {why}")
+                write!(f, "the publish statement is not valid under the current keys: {why}")
             }
             FollowFault::WrongIndex => f.write_str("the listed entry does not publish this context"),
-            FollowFault::SecondDigest => {
-                f.write_str("a second statement for a context that is published already")
-            }
+            FollowFault::SecondDigest => f.write_str("a second statement for an already published context"),
             FollowFault::LoggedBack => f.write_str("an entry was logged earlier than one before it"),
             FollowFault::NoRoom { whose, bytes, room } => {
                 write!(
@@ -296,9 +294,9 @@ impl fmt::Display for FollowFault {
                 write!(f, "the context `{urn}`, which the document refers to, {why}")
             }
             FollowFault::Memory(kind) => write!(f, "memory on disk: {kind}"),
-            FollowFault::NotWhole => {
-                f.write_str("memory on disk: not all that was accepted was written, so nothing counts before a head is accepted")
-            }
+            FollowFault::NotWhole => f.write_str(
+                "memory on disk: the last write was incomplete, so nothing counts until a head is accepted",
+            ),
             FollowFault::Damaged { part } => write!(f, "memory on disk: {part} is damaged and was ignored"),
         }
     }
@@ -330,12 +328,14 @@ pub enum ReferenceFault {
 impl fmt::Display for ReferenceFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReferenceFault::Unpublished => f.write_str("has no publish statement that holds"),
+            ReferenceFault::Unpublished => f.write_str("has no valid publish statement"),
             ReferenceFault::PublishedLater => f.write_str("was published after it"),
             ReferenceFault::Digest => {
-                f.write_str("was published with another digest than the reference says")
+                f.write_str("was published with another digest than the reference names")
             }
-            ReferenceFault::TooMany => f.write_str("is not looked up: too much of other lines is listed"),
+            ReferenceFault::TooMany => {
+                f.write_str("is not looked up: other lines exceed the limit of the listing")
+            }
             ReferenceFault::Failed(why) => write!(f, "failed: {why}"),
         }
     }

@@ -46,7 +46,7 @@ impl Follower {
             // each waits for one that the next refers to, and indirect references of a document are bounded by this
             let limit = self.config.documents.max_references;
             if round.waiting.len() >= limit {
-                let what = "contexts referred to";
+                let what = "referenced contexts";
                 let fault = DocumentFault::TooMany { path: String::new(), what, limit };
                 let fault = FollowFault::Document(ContextFault::Document(fault));
                 self.refuse_document(round, &last.urn, fault, now);

@@ -63,15 +63,13 @@ impl fmt::Display for NotRecognised {
             NotRecognised::Indirect => {
                 f.write_str("its authority is recognised by one that is recognised itself")
             }
-            NotRecognised::OtherLog => f.write_str("the recognition of its authority is of another log"),
-            NotRecognised::OutsideScope => {
-                f.write_str("its line is not one that its authority is recognised for")
-            }
+            NotRecognised::OtherLog => f.write_str("the recognition of its authority names another log"),
+            NotRecognised::OutsideScope => f.write_str("its authority is not recognised for its line"),
             NotRecognised::OwnLine => {
-                f.write_str("its line belongs to the authority that recognises, and no other signs it")
+                f.write_str("its line belongs to the recognising authority, and no other authority signs it")
             }
             NotRecognised::Signer(fault) => {
-                write!(f, "its signer does not stand below a cross-certificate: {fault}")
+                write!(f, "no cross-certificate certifies its signer: {fault}")
             }
         }
     }

@@ -66,10 +66,10 @@ impl fmt::Display for ReplayFault {
             ReplayFault::SecondDigest => "the context is published already with another digest",
             ReplayFault::PublishedTwice { .. } => "the context is published already",
             ReplayFault::LineDiffersInCase => {
-                "a published line, or a tree of lines that one is in, differs from this one only in case"
+                "a published line, or a parent of one, differs from this one only in case"
             }
             ReplayFault::NotPublished => "the context is not published",
-            ReplayFault::WrongIndex { .. } => "the index is not that of the context",
+            ReplayFault::WrongIndex { .. } => "the index is not the index of the context",
             ReplayFault::Revoked => "the context is revoked",
             ReplayFault::SuspendedAlready => "the context is suspended already",
             ReplayFault::NotSuspended => "the context is not suspended",
@@ -79,16 +79,16 @@ impl fmt::Display for ReplayFault {
             ReplayFault::SignerCompromised => "the key that signed is compromised",
             ReplayFault::RootNumber => "the root statement is not the next one by its number",
             ReplayFault::CompromisedFrom => {
-                "the key is compromised since then already, or the log has no such index"
+                "the key is already compromised from that index on, or the log has no such index"
             }
             ReplayFault::FloorNotLowered => "there is no floor above this one",
             ReplayFault::LineTaken => {
                 "a line of the recognition is published here, or another authority is recognised for it"
             }
             ReplayFault::LineRecognised => "another authority is recognised for this line",
-            ReplayFault::RecognitionEnded => "the recognition has ended before it is logged",
+            ReplayFault::RecognitionEnded => "the recognition ends before it is logged",
             ReplayFault::NotRecognised => "the authority is not recognised for these lines",
-            ReplayFault::OverrideLate => "the version that is overridden for is published already",
+            ReplayFault::OverrideLate => "the version of the override is already published",
             ReplayFault::OverrideUnknown => "the override names a version that is not published so",
             ReplayFault::SignerUnknown => "a key is compromised, and the certificate of a signer is missing",
         })

@@ -61,13 +61,13 @@ impl fmt::Display for RootFault {
             RootFault::TooMany => f.write_str("more root statements than the limit"),
             RootFault::Order => f.write_str("root statements that are not in the order of the log"),
             RootFault::Threshold { signed, needed } => {
-                write!(f, "root statement signed by {signed} of the {needed} root keys that it takes")
+                write!(f, "root statement signed by {signed} of the {needed} required root keys")
             }
             RootFault::OwnThreshold { signed, needed } => {
-                write!(f, "trust list signed by {signed} of the {needed} of its own root keys that it takes")
+                write!(f, "trust list signed by {signed} of the {needed} required root keys of its own")
             }
             RootFault::Root(fault) => write!(f, "trust list: {fault}"),
-            RootFault::LogKey => f.write_str("trust list with a log key that is none of this log"),
+            RootFault::LogKey => f.write_str("trust list with a key of another log"),
             RootFault::Recognition(fault) => write!(f, "{fault}"),
             RootFault::Jws(fault) => write!(f, "root statement: {fault}"),
             RootFault::Entry => f.write_str("root statement that cannot be read"),

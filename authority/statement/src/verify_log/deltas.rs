@@ -37,7 +37,7 @@ impl fmt::Display for DeltaFault {
             DeltaFault::TooLarge => f.write_str("longer than its limit"),
             DeltaFault::PastEnd => f.write_str("begins past the end of the log that is served"),
             DeltaFault::Format(fault) => write!(f, "{fault}"),
-            DeltaFault::Head(fault) => write!(f, "leads to no head that was signed: {fault}"),
+            DeltaFault::Head(fault) => write!(f, "leads to no signed head: {fault}"),
             DeltaFault::Older => f.write_str("leads to an older head than the one that is served"),
             DeltaFault::Contradicts => f.write_str("leads to a head that contradicts the one that is served"),
         }

@@ -281,9 +281,9 @@ impl fmt::Display for LogFault {
             LogFault::TileDiffers { path } => write!(f, "`{path}` differs from the entries"),
             LogFault::Root(fault) => write!(f, "{fault}"),
             LogFault::LogKeyUnlisted { key } => {
-                write!(f, "no trust list of this log names the log key `{key}`, nor did an earlier one")
+                write!(f, "no trust list of this log names the log key `{key}`")
             }
-            LogFault::RootDiffers => f.write_str("the statements of the root are not those of the log"),
+            LogFault::RootDiffers => f.write_str("the statements of the root differ from those of the log"),
             LogFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
             LogFault::TreeRoot => f.write_str("the entries do not hash to the root of the checkpoint"),
             LogFault::Statement { index, fault } => write!(f, "entry {index}: {fault}"),
@@ -310,16 +310,16 @@ impl fmt::Display for LogFault {
             }
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
             LogFault::Moving => {
-                f.write_str("files of the head were gone too often before they were read, since it moved")
+                f.write_str("the head changed too often: its files were gone before they were read")
             }
             LogFault::Unfinished(fault) => {
-                write!(f, "{fault} up to its head, and something newer than the head is there")
+                write!(f, "{fault} up to its head, and there is something newer than the head")
             }
             LogFault::Expired(fault) => write!(f, "{fault}; and its head has expired"),
             LogFault::Cosignatures(fault) => write!(f, "{fault}"),
             LogFault::Proof(fault) => write!(f, "{fault}"),
             LogFault::PastEnd { at, size } => {
-                write!(f, "{at} is past the end of the log that is served, which has {size} entries")
+                write!(f, "{at} is past the end of the served log, which has {size} entries")
             }
             LogFault::Unpublished => f.write_str("the context is not listed as published"),
             LogFault::SignerMissing => {

@@ -284,7 +284,7 @@ fn attack_a_copy_that_was_cut_short_between_two_files_is_no_evidence_and_a_damag
     assert_eq!(of(&[3]), LogFault::FloorsDiffer, "nothing that is signed is newer");
     assert_eq!(of(&[4]), LogFault::ListingDiffers, "nothing that is signed is newer");
     let said = of(&[2]).to_string();
-    let wanted = "status shard 0 differs from the replayed log up to its head, and something newer than the head is there";
+    let wanted = "status shard 0 differs from the replayed log up to its head, and there is something newer than the head";
     assert_eq!(said, wanted);
 }
 

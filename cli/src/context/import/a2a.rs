@@ -31,14 +31,14 @@ pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
         return Err(none(format!("status {}", reply.status)));
     }
     let card = json::read(&reply.body, &json::Limits::default());
-    let card = card.map_err(|fault| none(format!("what it answers cannot be read ({fault})")))?;
+    let card = card.map_err(|fault| none(format!("its answer cannot be read ({fault})")))?;
     Ok(drafted(&card.to_value()))
 }
 
 /// The draft of a card, and the agent's name.
 pub(super) fn drafted(card: &Value) -> (Draft, String) {
     let mut draft = Draft::default();
-    draft.warn("a card names skills in words: every parameter and result is an open question of the review");
+    draft.warn("a card describes skills in words: the review must settle every parameter and result");
     let skills: Vec<&Value> = card.get("skills").and_then(Value::as_array).into_iter().flatten().collect();
     let of = |skill: &Value, member: &str| {
         skill.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -57,7 +57,7 @@ pub(super) fn drafted(card: &Value) -> (Draft, String) {
         let (given, title) = (of(skill, "description"), of(skill, "name"));
         let (description, shown) = (legible(&given), legible(&title));
         if description.len() != given.len() || shown.len() != title.len() {
-            drafted.warn("its words hold characters that no reader sees: they are left out".to_owned());
+            drafted.warn("its text holds invisible characters: they are left out".to_owned());
         }
         let description: String = description.chars().take(MAX_TEXT).collect();
         let open = "open: which parameters does it take, of which types, and which of them are text?";
@@ -66,7 +66,7 @@ pub(super) fn drafted(card: &Value) -> (Draft, String) {
             "parameters": {"type": "object", "title": shown, "description": description, "$comment": open},
             "results": {"type": "object", "$comment": results},
         });
-        drafted.warn("it takes and answers an empty object until somebody says what".to_owned());
+        drafted.warn("it takes and answers an empty object until the review defines both".to_owned());
         draft.tasks.push(drafted);
     }
     let name = card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -122,7 +122,7 @@ impl Draft {
                 self.left_out.iter().map(|(tool, why)| format!("{}: {why}", Value::from(tool.as_str())));
             let reasons: Vec<String> = reasons.take(8).collect();
             return Err(Fault::new(format_args!(
-                "nothing that was found can be a task of a context: {}",
+                "no tool or skill can become a task of a context: {}",
                 reasons.join("; ")
             ))
             .hint("write the context by hand"));
@@ -140,7 +140,7 @@ impl Draft {
                     waiting.push(tasks);
                 }
                 Err(fault) => {
-                    return Err(Fault::new(format_args!("the draft is no context: {fault}"))
+                    return Err(Fault::new(format_args!("the draft is not a context: {fault}"))
                         .hint("name it with `--line` and `--version`, or write it by hand"));
                 }
             }
@@ -191,7 +191,7 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
                 continue;
             };
             *schema = Value::Bool(false);
-            drafted.warn(format!("nothing is taken at `{path}` until it is reviewed: {fault}"));
+            drafted.warn(format!("the draft accepts nothing at `{path}` until it is reviewed: {fault}"));
         }
         let mut take = |pointer: &str| document.pointer_mut(pointer).map(Value::take);
         drafted.task = take(&format!("/tasks/{}", drafted.name)).unwrap_or_default();
@@ -199,7 +199,7 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
             drafted.definitions = definitions;
         }
     }
-    Err("it has more faults than can be told".to_owned())
+    Err("it has more faults than the draft lists".to_owned())
 }
 
 /// Keywords that may accept more when a schema inside accepts less; `contains` does so beside `maxContains`.
@@ -249,14 +249,14 @@ fn uncallable(drafted: &Drafted) -> Option<String> {
     for side in ["parameters", "results"] {
         let schema = drafted.task.get(side)?;
         if schema == &Value::Bool(false) {
-            return Some(format!("its {side} take nothing"));
+            return Some(format!("its {side} accept nothing"));
         }
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         for member in required.filter_map(Value::as_str) {
             if schema.get("properties").and_then(|all| all.get(member)) == Some(&json!(false)) {
                 let why = drafted.warnings.iter().find(|warning| warning.contains(&format!("/{member}`")));
                 let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-                return Some(format!("its {side} ask for `{}`, which takes nothing{why}", shown(member)));
+                return Some(format!("its {side} ask for `{}`, which accepts nothing{why}", shown(member)));
             }
         }
     }

@@ -27,7 +27,7 @@ impl HttpEndpoint {
     /// No URL, http to another machine, or https without roots.
     pub fn new(url: &str, roots: Option<&Path>) -> Result<Self, Fault> {
         let uri: Uri = url.parse().map_err(|_| {
-            Fault::new(format_args!("`{url}` is no url")).hint("for instance `https://host/mcp`")
+            Fault::new(format_args!("`{url}` is not a url")).hint("for instance `https://host/mcp`")
         })?;
         let host = uri.host().unwrap_or_default();
         let client = match (uri.scheme_str(), roots) {
@@ -40,7 +40,7 @@ impl HttpEndpoint {
             (Some("http"), _) if matches!(host, "127.0.0.1" | "[::1]" | "localhost") => Client::plain(),
             _ => {
                 return Err(Fault::new(format_args!("`{url}` is neither https nor http on loopback"))
-                    .hint("what is drafted is signed later: it must not be changed on its way"));
+                    .hint("the draft is signed later, so it must not change on its way"));
             }
         };
         Ok(Self { client: client.bounded(MAX_ANSWER_BYTES, PATIENCE), uri, authorization: None })
@@ -57,7 +57,7 @@ impl HttpEndpoint {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
         if token.is_empty() || !token.bytes().all(plain) {
             return Err(Fault::new(format_args!("`{}` holds no token", file.display()))
-                .hint("it has to hold the token and nothing else"));
+                .hint("it must hold the token and nothing else"));
         }
         self.authorization = Some(format!("Bearer {token}"));
         Ok(self)

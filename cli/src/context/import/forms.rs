@@ -76,7 +76,7 @@ pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Gathered {
         let why = match (twice.get(&tool.name), differences.get(&tool.name)) {
             (Some(version), _) => format!("the server lists it twice in {version}, and a client takes either"),
             (None, Some(members)) => format!(
-                "the server describes it differently in two versions ({}): draft that of one with `--protocol`, and calls in the other are refused",
+                "the server describes it differently in two versions ({}): draft one of them with `--protocol`; calls in the other are refused",
                 members.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
             ),
             (None, None) => return true,
@@ -154,7 +154,7 @@ pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
         let plain = |word: &str| schema::is_plain(word) || drafted.references.contains(word);
         let hidden: BTreeSet<&str> = all.into_iter().filter(|word| !plain(word) && !stands(word)).collect();
         if !hidden.is_empty() {
-            tell(format!("it pins words of {quoted} that the draft does not show: {}", json!(hidden)));
+            tell(format!("it pins text of {quoted} that the draft does not show: {}", json!(hidden)));
         }
     }
     lines

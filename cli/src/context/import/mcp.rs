@@ -90,7 +90,7 @@ pub(super) async fn draft(source: &FromServer) -> Result<(Draft, String), Fault>
     let mut unread = None;
     let mut unheard = |version: &str, why: ServerFault| {
         demanded |= matches!(why, ServerFault::Demands(_));
-        draft.warn(format!("the server was not heard in {version}: {why}"));
+        draft.warn(format!("the server did not answer in {version}: {why}"));
         if let ServerFault::Unread(list) = why {
             unread = Some(list);
         }
@@ -113,13 +113,13 @@ pub(super) async fn draft(source: &FromServer) -> Result<(Draft, String), Fault>
     }
     if lists.iter().all(|(_, tools)| tools.is_empty()) {
         if let Some(list) = unread {
-            return Err(Fault::new(format_args!("the server was heard, but {list}")).hint(list.remedy()));
+            return Err(Fault::new(format_args!("the server answered, but {list}")).hint(list.remedy()));
         }
         let why = draft.warnings.join("; ");
         return Err(Fault::new(format_args!("the server lists no tools: {why}")).hint(match demanded {
-            true if endpoint.shows_token() => "is the token for this server, and does it still hold?",
+            true if endpoint.shows_token() => "check that the token is for this server and still valid",
             true => "give a file with a token for this server with `--token-file`",
-            false => "is this its MCP endpoint?",
+            false => "check that this is its MCP endpoint",
         }));
     }
     keep_named(&mut lists, &source.tools)?;
@@ -184,9 +184,7 @@ fn task(
         if let Some(Value::String(text)) = newest.get("description") {
             let shown = schema::legible(text);
             if shown.len() != text.len() {
-                drafted.warn(
-                    "its description holds characters that no reader sees: they are left out".to_owned(),
-                );
+                drafted.warn("its description holds invisible characters: they are left out".to_owned());
             }
             map.insert("description".to_owned(), Value::from(shown));
         }
@@ -195,7 +193,7 @@ fn task(
     let results = schema::translate(drafted, "results", newest.get("outputSchema"), used)?;
     if newest.get("outputSchema").is_none() {
         drafted.warn(
-            "it states no output schema: its results are taken to be empty, and text needs a route that admits it"
+            "it states no output schema: its results are assumed to be empty, and text needs a route that admits it"
                 .to_owned(),
         );
     }

@@ -178,7 +178,7 @@ impl Translator<'_> {
             Value::Object(map) => map,
             Value::Bool(_) => return Ok(schema.clone()),
             _ => {
-                self.warn("is no schema");
+                self.warn("is not a schema");
                 return Ok(Value::Null);
             }
         };
@@ -223,7 +223,7 @@ impl Translator<'_> {
             );
         }
         if out.get("additionalProperties") == Some(&Value::Bool(true)) {
-            self.warn("is an open object: members that nobody named pass");
+            self.warn("is an open object: unnamed members pass");
         }
     }
 
@@ -260,7 +260,10 @@ impl Translator<'_> {
                 }
             }
             _ if BEYOND.contains(&name) => {
-                return Err(format!("`{}`: `{name}` asserts what no context can say", self.here()));
+                return Err(format!(
+                    "`{}`: `{name}` asserts a rule that no context can express",
+                    self.here()
+                ));
             }
             _ if SAYS_NOTHING.contains(&name) => self.warn(&format!("`{}` is left out", shown(name))),
             _ => self.schemas_and_values(name, value, out)?,
@@ -300,12 +303,12 @@ impl Translator<'_> {
             ("title" | "description" | "$comment", Value::String(text)) => {
                 let shown = legible(text);
                 if shown.len() != text.len() {
-                    self.warn(&format!("`{name}` holds characters that no reader sees: they are left out"));
+                    self.warn(&format!("`{name}` holds invisible characters: they are left out"));
                 }
                 out.insert(name.to_owned(), Value::from(shown));
             }
             _ if PLAIN.contains(&name) => drop(out.insert(name.to_owned(), value.clone())),
-            _ => self.warn(&format!("`{}` is a keyword that says nothing here: it is left out", shown(name))),
+            _ => self.warn(&format!("`{}` is a keyword without effect here: it is left out", shown(name))),
         }
         Ok(())
     }
@@ -339,7 +342,7 @@ impl Translator<'_> {
             None => Value::Bool(true),
         };
         if rest == Value::Bool(true) {
-            self.warn("is an open list: anything may follow what it names");
+            self.warn("is an open list: any items may follow the named ones");
         }
         out.insert("items".to_owned(), rest);
         Ok(())

@@ -78,7 +78,7 @@ fn what_cannot_be_kept_takes_nothing_and_is_told() {
         "f/parameters/properties/any`",
         "/deep`",
         "not asserted",
-        "says nothing here",
+        "without effect here",
     ] {
         assert!(warnings.iter().any(|warning| warning.contains(told)), "{told}: {warnings:#?}");
     }
@@ -103,9 +103,9 @@ fn a_tool_that_no_context_can_hold_is_left_out_and_named() {
     assert_eq!(context.terms().map(|term| term.name()).collect::<Vec<_>>(), ["f"]);
     for (tool, why) in [
         ("g h", "visible ASCII"),
-        ("far", "ask for `a`, which takes nothing"),
-        ("deep", "`unevaluatedItems` asserts what no context can say"),
-        ("back", "ask for `p`, which takes nothing"),
+        ("far", "ask for `a`, which accepts nothing"),
+        ("deep", "`unevaluatedItems` asserts a rule that no context can express"),
+        ("back", "ask for `p`, which accepts nothing"),
         ("text", "must describe an object"),
     ] {
         let named = |warning: &&String| warning.starts_with(&format!("`{tool}` is left out: "));
@@ -114,7 +114,7 @@ fn a_tool_that_no_context_can_hold_is_left_out_and_named() {
     }
     let mut none = draft_of(&[tool("text", json!({"type": "string"}))]);
     let refused = none.parts(&NAMING).err().unwrap().to_string();
-    assert!(refused.contains("nothing that was found can be a task of a context: \"text\": "), "{refused}");
+    assert!(refused.contains("no tool or skill can become a task of a context: \"text\": "), "{refused}");
 }
 
 #[test]

@@ -43,9 +43,9 @@ impl UnreadList {
     /// The change that makes the server's list readable.
     pub fn remedy(&self) -> &'static str {
         if self.is_number {
-            "let the server write numbers from -(2^53 - 1) to 2^53 - 1 with at most 17 digits, or leave the member out: the firewall refuses such a list too"
+            "let the server write numbers from -(2^53 - 1) to 2^53 - 1 with at most 17 digits, or leave the member out: the firewall also refuses this list"
         } else {
-            "let the server write it otherwise: the firewall refuses such a list too"
+            "let the server write it differently: the firewall also refuses this list"
         }
     }
 }

@@ -68,7 +68,7 @@ impl RecordRef {
     fn heading(&self) -> String {
         let more = match self.more {
             0 => String::new(),
-            more => format!(" and {more} more of which the same is told"),
+            more => format!(" and {more} more with the same explanation"),
         };
         format!("the {}, record {}{more}", self.direction, self.n)
     }
@@ -88,14 +88,14 @@ impl Sets {
                 format!("explained by the policies that decided it, {explains}")
             }
             Some(decided) => format!(
-                "these are other policies than those that decided it: it was decided by {decided}, and is explained by {explains}, so what \
-                 follows is what these make of it"
+                "these are not the policies that decided it: it was decided by {decided}, and is explained by {explains}, so the \
+                 following is the verdict of the latter"
             ),
             None if *stood_in => format!(
-                "no policy set was live when it was decided, so nothing passed; {explains} would make of it what follows"
+                "no policy set was live when it was decided, so nothing passed; {explains} would decide as follows"
             ),
             None => format!(
-                "the record names no policy set (none was asked, or the gateway is an older one); {explains} would make of it what follows"
+                "the record names no policy set (none was asked, or the gateway is an older one); {explains} would decide as follows"
             ),
         }
     }
@@ -135,7 +135,7 @@ fn show(same: &[&Recalled]) {
     if recalled.now.is_some_and(|now| now != recalled.then) {
         let by: Vec<&str> = recalled.then_by.iter().map(String::as_str).collect();
         let by = if by.is_empty() { "no policy".to_owned() } else { by.join(", ") };
-        out!("  it was decided otherwise: {} by {by}", recalled.then);
+        out!("  it was decided differently: {} by {by}", recalled.then);
     }
     for (redacted, words) in
         [(&recalled.then_redacted, "passed without"), (&recalled.now_redacted, "these policies take out")]
@@ -146,12 +146,12 @@ fn show(same: &[&Recalled]) {
     }
     if !recalled.missing.is_empty() {
         let missing: Vec<&str> = recalled.missing.iter().map(String::as_str).collect();
-        out!("  it depends on what was not kept: {}", missing.join(", "));
+        out!("  it depends on values that were not kept: {}", missing.join(", "));
     }
     for (part, heading) in [
         (Part::Decided, "decided"),
         (Part::Applies, "applies too"),
-        (Part::Open, "depends on what was not kept"),
+        (Part::Open, "depends on values that were not kept"),
         (Part::Near, "came near"),
     ] {
         let of_part: Vec<&Weighed> =
@@ -195,7 +195,7 @@ fn holds(holds: &Holds) -> String {
         Holds::No => "false".to_owned(),
         Holds::Fails => "cannot be evaluated".to_owned(),
         Holds::Unknown(members) => format!("not known without {}", members.join(", ")),
-        Holds::Unasked => "was not looked at".to_owned(),
+        Holds::Unasked => "was not evaluated".to_owned(),
     }
 }
 

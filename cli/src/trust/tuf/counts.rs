@@ -50,10 +50,10 @@ impl Counts {
     pub(super) fn warning(self, role: &str) -> Option<String> {
         match (self, role) {
             (Counts::Yes, _) => None,
-            (Counts::No, "root") => Some("warning: neither this root nor the one before names this key: its signature counts for nothing".to_owned()),
-            (Counts::No, _) => Some("warning: the root does not name this key (it left the trust list, or was never in it): its signature counts for nothing".to_owned()),
-            (Counts::Unknown, "root") => Some("note: this root does not name the key: its signature counts only where the root before does, which is not at hand".to_owned()),
-            (Counts::Unknown, _) => Some("note: not checked: whether the root names this key; it is not at hand (`draft/root.json`, `metadata/`)".to_owned()),
+            (Counts::No, "root") => Some("warning: neither this root nor the one before names this key: its signature does not count".to_owned()),
+            (Counts::No, _) => Some("warning: the root does not name this key (it left the trust list, or was never in it): its signature does not count".to_owned()),
+            (Counts::Unknown, "root") => Some("note: this root does not name the key: its signature counts only where the previous root names it, which is not available".to_owned()),
+            (Counts::Unknown, _) => Some("note: not checked: whether the root names this key; it is not available (`draft/root.json`, `metadata/`)".to_owned()),
         }
     }
 

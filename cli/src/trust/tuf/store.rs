@@ -31,14 +31,14 @@ pub(super) struct MetadataDraft {
 }
 
 const METADATA: &str =
-    "a metadata file of this repository is meant: `semgate trust tuf draft` makes the first ones";
+    "name a metadata file of this repository: `semgate trust tuf draft` makes the first ones";
 
 /// Reads a metadata file.
 pub(super) fn read(path: &Path) -> Result<Metadata, Fault> {
     let what = format!("`{}`", path.display());
     let size = std::fs::metadata(path).map_err(|why| unreadable(path, &why))?.len();
     if size > MAX_METADATA_BYTES as u64 {
-        return Err(Fault::new(format_args!("{what} is longer than metadata is")).hint(METADATA));
+        return Err(Fault::new(format_args!("{what} is larger than the limit of metadata")).hint(METADATA));
     }
     Metadata::read(&read_bytes(path)?).hinted(&what, METADATA)
 }
@@ -93,7 +93,7 @@ impl Repository {
         }
         let timestamp = read_if_there(&metadata.join("timestamp.json"))?;
         if timestamp.is_none() && has_targets(&metadata)? {
-            return Err(Fault::new("there are targets and no `timestamp.json`, so that it is not known which were published")
+            return Err(Fault::new("there are targets but no `timestamp.json`, so it is unknown which were published")
                 .hint("copy the metadata back from where it is served; where nothing was published yet, remove `metadata/`"));
         }
         let named = |from: &Option<Metadata>, name: &str| {
@@ -139,15 +139,15 @@ impl Repository {
         for (name, said) in named.into_iter().flatten().take(MAX_FILES) {
             let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
             if !plain || name.starts_with('.') {
-                return Err(Fault::new("targets name a file that no trust list is called"));
+                return Err(Fault::new("targets name a file that does not have the name of a trust list"));
             }
             let bytes = std::fs::read(self.dir.join("draft/targets").join(name))
                 .doing(format_args!("target `{name}`"))?;
             let hash = said.get("hashes").and_then(|hashes| hashes.get("sha256")?.as_str());
             let length = said.get("length").and_then(serde_json::Value::as_u64);
             if hash != Some(hex(&bytes).as_str()) || length != Some(bytes.len() as u64) {
-                return Err(Fault::new(format_args!("target `{name}` is not what was signed"))
-                    .hint("draft anew, and let it be signed anew"));
+                return Err(Fault::new(format_args!("target `{name}` differs from the signed one"))
+                    .hint("draft it again, and have it signed again"));
             }
             files.push((name.clone(), bytes));
         }
@@ -181,8 +181,8 @@ impl Repository {
             if !path.exists() {
                 new.push((path, bytes));
             } else if std::fs::read(&path).doing(format_args!("`{}`", path.display()))? != bytes {
-                return Err(Fault::new(format_args!("`{}` is there and says something else", path.display()))
-                    .hint("if a publication before this one was cut short, remove it and publish again; else the repository is an older copy of the one that is served"));
+                return Err(Fault::new(format_args!("`{}` exists with other content", path.display()))
+                    .hint("if an earlier publication was interrupted, remove it and publish again; else the repository is an older copy of the one that is served"));
             }
         }
         for (name, bytes) in &draft.files {

@@ -55,7 +55,7 @@ impl Reader<'_> {
     }
 }
 
-/// A value of `enum` or `const` that is no array and no object.
+/// A value of `enum` or `const` that is not an array and no object.
 fn scalar(value: &Value) -> Option<Scalar> {
     Some(match value {
         Value::Null => Scalar::Null,

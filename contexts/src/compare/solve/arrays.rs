@@ -194,7 +194,7 @@ impl Solver<'_> {
                     return if !narrowed && self.crowded(items) {
                         Err(NoValue::Nothing)
                     } else {
-                        unclear("`uniqueItems` beside few possible items")
+                        unclear("`uniqueItems` with few possible items")
                     };
                 }
                 Err(other) => return Err(other),

@@ -115,7 +115,7 @@ impl Solver<'_> {
 
     fn explore(&mut self, branch: Branch, kind: u8) -> Solution {
         if self.nested >= MOST_NESTED {
-            return unclear("choices too deep inside one another");
+            return unclear("choices nested too deeply");
         }
         self.nested += 1;
         let solution = self.explore_on(branch, kind);

@@ -165,7 +165,7 @@ impl Solver<'_> {
                 }
             }
         }
-        unclear("numbers between two bounds that leave little room")
+        unclear("numbers between two close bounds")
     }
 }
 

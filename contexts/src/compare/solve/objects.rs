@@ -107,7 +107,7 @@ impl Solver<'_> {
         match self.assign(&constraints, &wishes, demands) {
             // one name may have to serve two wishes, but each wish is searched alone
             Err(NoValue::Nothing) if tight && wishes.len() > 1 && !constraints.some_name.is_empty() => {
-                unclear("`propertyNames` beside `maxProperties`")
+                unclear("`propertyNames` together with `maxProperties`")
             }
             found => found,
         }
@@ -137,7 +137,7 @@ impl Solver<'_> {
             }
         }
         match self.find(&is) {
-            value if undecided && is_there(&value) => unclear("a pattern of names that is not followed"),
+            value if undecided && is_there(&value) => unclear("a pattern of names that is not supported"),
             answer => answer,
         }
     }
@@ -165,7 +165,7 @@ impl Solver<'_> {
                 Some(false) => continue,
                 Some(true) => {}
                 None => {
-                    ways.take(unclear("a pattern of names that is not followed"));
+                    ways.take(unclear("a pattern of names that is not supported"));
                     continue;
                 }
             }

@@ -85,7 +85,7 @@ impl Solver<'_> {
             }
             undecided |= !fits.contains(&Some(false));
         }
-        if undecided { unclear("a pattern that is not followed") } else { Err(NoValue::Nothing) }
+        if undecided { unclear("a pattern that is not supported") } else { Err(NoValue::Nothing) }
     }
 
     /// Texts by the automata, with the patterns around formats; with `common`, those that most texts of a format match.
@@ -174,7 +174,7 @@ impl Solver<'_> {
             }
         }
         let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
-        unclear(format!("`format` {} beside other rules", names.join(", ")))
+        unclear(format!("`format` {} together with other rules", names.join(", ")))
     }
 }
 

@@ -28,7 +28,7 @@ fn texts_have_the_code_of_their_kind() {
         assert_eq!(code(&bytes), expected, "{name}");
         let is_json = serde_json::from_slice::<Value>(&bytes).is_ok();
         assert!(lenient.is_none_or(|lenient| lenient == is_json), "{name}");
-        assert!(names.insert(name), "{name} is there twice");
+        assert!(names.insert(name), "{name} is present twice");
     }
     assert_eq!(cases.len(), 248);
 }

@@ -40,7 +40,7 @@ impl ConfigFault {
 
     /// A listener or upstream without TLS that is not local.
     pub(super) fn plain_text(key: impl fmt::Display) -> Self {
-        let what = format!("`{key}` is without tls and not on loopback or a unix socket");
+        let what = format!("`{key}` has no tls, and is neither on loopback nor a unix socket");
         Self::Wrong { line: 0, what }
     }
 

@@ -192,7 +192,7 @@ impl<'t> Reader<'t> {
             };
             match agents.iter().map(|(table, _)| table).find(fits) {
                 Some(member) => members.push(member),
-                None => return fault("members", "names of routes of the binding `l8` that are no groups"),
+                None => return fault("members", "names of routes of the binding `l8` without a `group`"),
             }
         }
         let Some(first) = members.first() else {
@@ -254,7 +254,7 @@ fn admitted(route: &RouteConfig) -> Result<(), ConfigFault> {
 
 fn left_out(kind: Kind, kinds: &[Kind]) -> String {
     if kind == Group && kinds != [A2a] && kinds != [Mcp] {
-        return "left out of a route to a group: the route of each member says it for that member".to_owned();
+        return "left out of a route to a group: set it on the route of each member".to_owned();
     }
     let word = |kind: &Kind| match kind {
         L8 => "`l8`",
@@ -263,7 +263,7 @@ fn left_out(kind: Kind, kinds: &[Kind]) -> String {
         Mcp => "`mcp`",
     };
     let words = kinds.iter().map(word).collect::<Vec<_>>().join(" or ");
-    format!("left out where the binding is not {words}")
+    format!("left out unless the binding is {words}")
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn a_lock_that_a_group_was_told_to_require_is_refused_at_the_start_and_was_never
     let fault = parsed(Group, "require_lock = true").unwrap_err().to_string();
     assert_eq!(
         fault,
-        "line 45: `route `other`: require_lock` must be left out of a route to a group: the route of each member says it for that member"
+        "line 45: `route `other`: require_lock` must be left out of a route to a group: set it on the route of each member"
     );
     // what asks for nothing is taken, as an effective configuration prints it
     assert!(parsed(Group, "require_lock = false\nadmit = []\nundefined = \"reject\"").is_ok());
@@ -135,7 +135,7 @@ fn default_contexts_are_named_once_and_in_one_setting() {
     let printed = config.effective();
     assert!(printed.contains("default_contexts = ["), "{printed}");
     for (more, why) in [
-        (format!("default_context = {one}\n{several}"), "must be left out beside `default_context`"),
+        (format!("default_context = {one}\n{several}"), "must be left out if `default_context` is set"),
         (format!("default_contexts = [{one}, {one}]"), "each once"),
         ("default_contexts = [\"payment\"]".to_owned(), "a context, such as"),
     ] {

@@ -35,7 +35,7 @@ pub struct PushConfig {
 
 impl Text for Rule {
     fn read(text: &str) -> Result<Self, String> {
-        Self::parse(text).map_err(|fault| format!("{fault}; `{text}` is none"))
+        Self::parse(text).map_err(|fault| format!("{fault}; `{text}` is not one"))
     }
 
     fn write(&self) -> String {
@@ -66,12 +66,12 @@ impl PushConfig {
             return Err(ConfigFault::plain_text(key("listen")));
         }
         if self.url.is_none() && !self.listen.names_a_host() {
-            return Err(ConfigFault::missing(key("url"), "the agent is told where to send"));
+            return Err(ConfigFault::missing(key("url"), "the agent needs an address to send to"));
         }
         if self.roots.is_none() && self.targets.iter().any(Rule::is_tls) {
             return Err(ConfigFault::missing(
                 key("roots"),
-                "no certificate of a target could ever be verified",
+                "without it no certificate of a target can be verified",
             ));
         }
         Ok(())

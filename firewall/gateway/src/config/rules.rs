@@ -28,7 +28,7 @@ pub(super) fn complete(config: &mut Config, base: &Path) -> Result<(), ConfigFau
     for route in &mut config.routes {
         let (one, several) = (&route.agent.default_context, &route.mcp.default_contexts);
         if one.is_some() && !several.is_empty() {
-            return Err(fault(route, "default_contexts", "left out beside `default_context`"));
+            return Err(fault(route, "default_contexts", "left out if `default_context` is set"));
         }
         let name = if one.is_some() { "default_context" } else { "default_contexts" };
         let mut urns = Vec::new();
@@ -110,7 +110,7 @@ fn whole(config: &Config) -> Result<(), ConfigFault> {
         return Err(ConfigFault::missing("route", "there is nothing to serve"));
     }
     deny(config.authorities.is_empty(), || {
-        ConfigFault::missing("authority", "no context could ever be allowed")
+        ConfigFault::missing("authority", "without it no context is allowed")
     })?;
     let of_agents = |route: &RouteConfig| route.a2a.push.as_ref().is_some_and(|push| !push.plain);
     let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none() || of_agents(route));
@@ -120,7 +120,7 @@ fn whole(config: &Config) -> Result<(), ConfigFault> {
     })?;
     let handshakes = config.routes.iter().any(|route| route.agent.handshake.is_some());
     deny(config.trust_domains.is_empty() && (tls_listener || tls_upstream || handshakes), || {
-        ConfigFault::missing("trust_domain", "no certificate could ever be verified")
+        ConfigFault::missing("trust_domain", "without it no certificate can be verified")
     })?;
     Ok(())
 }
@@ -150,7 +150,7 @@ fn authorities(config: &Config) -> Result<(), ConfigFault> {
         if Quorum::new(keys.collect(), authority.witness_quorum).is_err() {
             return Err(ConfigFault::value(
                 "authority.witness_quorum",
-                "verifier keys of witnesses, each once, and at most as many demanded",
+                "distinct verifier keys of witnesses, and a quorum of at most their number",
             ));
         }
         // one step only: the recognising authority counts by itself
@@ -158,7 +158,7 @@ fn authorities(config: &Config) -> Result<(), ConfigFault> {
         if !authority.recognised_by.as_ref().is_none_or(by) {
             return Err(ConfigFault::value(
                 "authority.recognised_by",
-                "the name of another authority, which is recognised by nobody itself",
+                "the name of another authority that has no `recognised_by` itself",
             ));
         }
     }
@@ -211,30 +211,29 @@ fn addresses(route: &RouteConfig) -> Result<(), ConfigFault> {
 fn listener(route: &RouteConfig) -> Result<(), ConfigFault> {
     let plain = route.plain_sender.is_some();
     deny(!route.hosts.is_empty() && (!plain || matches!(route.listen, Listen::Unix(_))), || {
-        fault(route, "hosts", "left out but on a plain tcp listener: elsewhere no name is judged")
+        fault(route, "hosts", "left out unless the listener is plain tcp: other listeners check no names")
     })?;
     deny(!route.origins.is_empty() && !plain && route.protocol != Protocol::Mcp, || {
-        fault(route, "origins", "left out where certificates say who speaks, but in the binding `mcp`")
+        fault(route, "origins", "left out unless the listener is plain or the binding is `mcp`")
     })?;
     Ok(())
 }
 
-/// Checks the options about the agent behind the route.
+/// Checks the options about the route's upstream agent.
 fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
     deny(route.l8.websocket && route.agent.upstream_http2, || {
         fault(route, "websocket", "left out with `upstream_http2`")
     })?;
     deny(route.a2a.transports.contains(&Transport::Grpc) && !route.agent.upstream_http2, || {
-        ConfigFault::missing(key(route, "upstream_http2"), "grpc is spoken over http/2 only")
+        ConfigFault::missing(key(route, "upstream_http2"), "grpc needs http/2")
     })?;
     deny(route.mcp.authorization_servers.is_some() && !route.forward_authorization, || {
         fault(route, "authorization_servers", "left out unless `forward_authorization` is on")
     })?;
     match (route.a2a.card, &route.a2a.card_keys) {
-        (CardChoice::Untouched, None) => Err(ConfigFault::missing(
-            key(route, "card_keys"),
-            "a card passes untouched only under a known signature",
-        )),
+        (CardChoice::Untouched, None) => {
+            Err(ConfigFault::missing(key(route, "card_keys"), "an untouched card needs a known signature"))
+        }
         (CardChoice::Rebuilt, Some(_)) => {
             Err(fault(route, "card_keys", "left out unless `card` is `untouched`"))
         }
@@ -252,7 +251,7 @@ fn versions(route: &RouteConfig) -> Result<(), ConfigFault> {
         fault(
             route,
             "versions",
-            "without `0.3` where `transports` is without `jsonrpc`: 0.3 is carried over no other",
+            "without `0.3` unless `transports` lists `jsonrpc`: 0.3 needs that transport",
         )
     })?;
     let other = transports.iter().find(|transport| **transport != Transport::JsonRpc);
@@ -260,7 +259,7 @@ fn versions(route: &RouteConfig) -> Result<(), ConfigFault> {
         None => Ok(()),
         Some(other) => {
             let must = format!(
-                "without `{}` where `versions` is without `1.0`: no other version is carried over it",
+                "without `{}` unless `versions` lists `1.0`: only 1.0 uses that transport",
                 other.as_str()
             );
             Err(fault(route, "transports", must))
@@ -280,7 +279,7 @@ fn locks(route: &RouteConfig) -> Result<(), ConfigFault> {
     Err(ConfigFault::missing(
         key(route, "handshake"),
         format!(
-            "{asks} is about messages with a lock, and without it, or a `lock_secret` that other gateways share, nobody could ever have one"
+            "{asks} needs locks, which come from a handshake here or from a gateway with the same `lock_secret`"
         ),
     ))
 }
@@ -299,7 +298,7 @@ fn contexts(route: &RouteConfig, lines: &Lines) -> Result<(), ConfigFault> {
     Err(fault(
         route,
         "contexts",
-        "of a line that an `[[authority]]` has: of these none could ever be published",
+        "of a line of an `[[authority]]`: no configured authority publishes one of these",
     ))
 }
 

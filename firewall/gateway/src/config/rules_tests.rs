@@ -36,7 +36,7 @@ fn a_version_of_a2a_beside_transports_that_do_not_carry_it_was_taken_and_carried
     let said = wrong(GOOD, &format!("{http2}versions = [\"0.3\"]\ntransports = [\"grpc\"]")).unwrap();
     assert_eq!(
         said,
-        "`route `a2a`: versions` must be without `0.3` where `transports` is without `jsonrpc`: 0.3 is carried over no other"
+        "`route `a2a`: versions` must be without `0.3` unless `transports` lists `jsonrpc`: 0.3 needs that transport"
     );
 }
 

@@ -116,11 +116,7 @@ fn each_broken_rule_names_its_key() {
         ("contexts = [\"*\"]", "contexts = []", "route `a2a`: contexts"),
         ("binding = \"a2a\"", "binding = \"soap\"", "unknown variant `soap`"),
         ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
-        (
-            "upstream = \"http://127.0.0.1:9100/a2a\"",
-            "upstream = \"http://10.0.0.1:9100/a2a\"",
-            "without tls",
-        ),
+        ("upstream = \"http://127.0.0.1:9100/a2a\"", "upstream = \"http://10.0.0.1:9100/a2a\"", "has no tls"),
         (
             "upstream = \"http://127.0.0.1:9100/a2a\"",
             "upstream = \"http://127.0.0.1:9100/a?b\"",
@@ -268,7 +264,7 @@ fn what_becomes_of_null_arguments_is_said_by_routes_of_mcp_alone() {
     let fault = with("drop").unwrap_err().to_string();
     assert!(fault.contains("null_arguments") && fault.contains("`refuse` or `absent`"), "{fault}");
     let a2a = parse(&format!("{GOOD}null_arguments = \"absent\"\n")).unwrap_err().to_string();
-    assert!(a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
+    assert!(a2a.contains("left out unless the binding is `mcp`"), "{a2a}");
 }
 
 #[test]
@@ -283,7 +279,7 @@ fn what_is_taken_of_streams_is_said_by_routes_of_mcp_alone() {
         assert_eq!(config.routes[1].mcp, streams);
         assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
         let a2a = parse(&format!("{GOOD}{name} = true\n")).unwrap_err().to_string();
-        assert!(a2a.contains(name) && a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
+        assert!(a2a.contains(name) && a2a.contains("left out unless the binding is `mcp`"), "{a2a}");
     }
 }
 

@@ -171,7 +171,7 @@ fn sets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Er
                 && bytes.next().is_some_and(|b| b.is_ascii_lowercase())
                 && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
-    let must = "1 to 16 names of at most 64 of `a-z`, `0-9` and `-`, each once, the first of each a letter; `\"\"` is none";
+    let must = "1 to 16 distinct names of at most 64 of `a-z`, `0-9` and `-` that begin with a letter; `\"\"` is none";
     checked(deserializer, must, |sets: &Vec<String>| {
         let once = sets.iter().collect::<std::collections::HashSet<_>>().len() == sets.len();
         (1..=16).contains(&sets.len()) && once && sets.iter().all(plain)
@@ -179,14 +179,14 @@ fn sets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Er
 }
 
 fn claim_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    checked(deserializer, "1 to 1024 characters, as the tokens have it", |text: &String| {
+    checked(deserializer, "1 to 1024 characters, as in the tokens", |text: &String| {
         (1..=1024).contains(&text.len())
     })
 }
 
 fn claim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let taken = ["", "iss", "aud", "sub", "exp", "nbf", "iat", "jti", "cnf"];
-    checked(deserializer, "a claim of its own, such as `credentials` or `scope`", |claim: &String| {
+    checked(deserializer, "a separate claim, such as `credentials` or `scope`", |claim: &String| {
         !taken.contains(&claim.as_str())
     })
 }

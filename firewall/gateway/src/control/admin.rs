@@ -59,13 +59,13 @@ impl Admin {
         // a distrusted authority is not waited for
         for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
             if view.freshness(now) == Freshness::Stale {
-                let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
+                let what = if view.size() == 0 { "has not answered yet" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
             if let Some(PersistenceState { complete: false, fault: Some(why), .. }) =
                 self.follower_states.memory(view.authority())
             {
-                let what = "is ahead of its memory on disk, so a restart would begin stale";
+                let what = "is not completely saved on disk, so a restart would begin stale";
                 obstacles.push(format!("authority `{}` {what}: {why}", view.authority()));
             }
         }
@@ -74,7 +74,7 @@ impl Admin {
             obstacles.push(why.to_owned());
         }
         if self.shared.audit.working().is_err() {
-            obstacles.push("the audit takes no records".to_owned());
+            obstacles.push("the audit log accepts no records".to_owned());
         }
         obstacles
     }

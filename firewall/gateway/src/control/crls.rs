@@ -49,7 +49,7 @@ impl Lists {
     fn restore(&mut self, at: u64) {
         let issuers = std::fs::read_to_string(self.dir.join(ISSUERS)).unwrap_or_else(|why| {
             if why.kind() != std::io::ErrorKind::NotFound {
-                tracing::warn!(dir = %self.dir.display(), %why, "the issuers of revocation lists are not readable; they count once they are offered again");
+                tracing::warn!(dir = %self.dir.display(), %why, "cannot read the issuers of revocation lists; they apply again after the next fetch");
             }
             String::new()
         });
@@ -64,7 +64,7 @@ impl Lists {
         for file in self.files() {
             match read(&file) {
                 Ok(der) => drop(self.kept.recall(&der, at)),
-                Err(why) => tracing::warn!(file = %file.display(), %why, "a revocation list is not readable"),
+                Err(why) => tracing::warn!(file = %file.display(), %why, "cannot read a revocation list"),
             }
         }
         self.sweep();
@@ -142,7 +142,7 @@ impl Lists {
 
     fn keep(&self, name: &str, bytes: &[u8]) {
         if let Err(why) = write(&self.dir, name, bytes) {
-            tracing::warn!(dir = %self.dir.display(), %why, "a revocation list is not kept for the next start");
+            tracing::warn!(dir = %self.dir.display(), %why, "cannot save a revocation list for the next start");
             self.forget(name);
         }
     }
@@ -190,7 +190,7 @@ fn file(place: KeyId) -> String {
 
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     if std::fs::metadata(file)?.len() > MAX_CRL_BYTES as u64 {
-        return Err(std::io::Error::other("larger than a list may be"));
+        return Err(std::io::Error::other("larger than the limit of a list"));
     }
     std::fs::read(file)
 }

@@ -203,9 +203,7 @@ impl Publisher {
         match read {
             Ok((names, the_rest)) => {
                 if !the_rest {
-                    tracing::warn!(
-                        "of what changed in the configuration only `distrusted` is taken up before a restart"
-                    );
+                    tracing::warn!("the configuration changed; only `distrusted` applies before a restart");
                 }
                 let listed = names.join(", ");
                 if self.recognisers.borrow_mut().distrust(names) {
@@ -217,7 +215,7 @@ impl Publisher {
                 }
             }
             Err(why) => {
-                tracing::error!(%why, "the configuration cannot be read, who is distrusted stays as it was")
+                tracing::error!(%why, "cannot read the configuration; the distrusted authorities stay as they were")
             }
         }
     }
@@ -256,7 +254,7 @@ impl Publisher {
                 tracing::debug!(number, "a new generation is live");
             }
             // the start accepted the same parts, so this is a bug; the last good generation stays
-            Err(why) => tracing::error!(%why, "a generation could not be made"),
+            Err(why) => tracing::error!(%why, "cannot build a generation"),
         }
         self.gauges();
     }
@@ -354,7 +352,7 @@ fn hangup(
                     materials.store(Arc::new(fresh));
                 }
                 Err(why) => {
-                    tracing::error!(%why, "keys and certificates are not reloaded, the old ones are kept")
+                    tracing::error!(%why, "cannot reload keys and certificates; the old ones stay in use")
                 }
             }
             publisher.reload.send_replace(());

@@ -62,7 +62,7 @@ impl Metrics {
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
             ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
-            ("semgate_log_lines_lost_total", "Log lines that standard error did not take in time."),
+            ("semgate_log_lines_lost_total", "Log lines lost because standard error was too slow."),
         ];
         for (name, text) in counters {
             self.0.recorder.describe_counter(name.into(), None, text.into());
@@ -72,27 +72,27 @@ impl Metrics {
             ("semgate_generation", "Number of the live generation."),
             ("semgate_log_size", "Size of the authority's log as followed."),
             ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
-            ("semgate_contexts", "Contexts known of the authority."),
+            ("semgate_contexts", "Known contexts of the authority."),
             (
                 "semgate_memory_whole",
-                "1 if all that was accepted of the authority is on disk, 0 if a restart would begin stale.",
+                "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
             ),
             ("semgate_memory_reserve", "1 if room for a revocation by the authority is reserved on disk."),
             ("semgate_distrusted", "1 if the operator distrusts the authority."),
             (
                 "semgate_config_current",
-                "1 if the configuration, when it was last read, was what the gateway goes by; 0 if it could not be read, or more than `distrusted` waits for a restart.",
+                "1 if the gateway runs the configuration on disk; 0 if that is not readable, or a change beyond `distrusted` waits for a restart.",
             ),
             (
                 "semgate_policy_set_current",
-                "1 if the policies on disk are the live ones, 0 if they were rejected or, being others, are loaded.",
+                "1 if the policies on disk are live, 0 if they were rejected or are still loading.",
             ),
-            ("semgate_shadow_set_current", "The same of the shadow policies."),
+            ("semgate_shadow_set_current", "The same for the shadow policies."),
             (
                 "semgate_policy_looked",
-                "Unix time at which the policies on disk were last looked at to the end, loads included.",
+                "Unix time at which the last check of the policies on disk ended, loads included.",
             ),
-            ("semgate_shadow_looked", "The same of the shadow policies."),
+            ("semgate_shadow_looked", "The same for the shadow policies."),
             ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
@@ -174,7 +174,7 @@ impl Metrics {
 
 /// Digests of the live policy sets. Written directly, since the recorder would keep the label of a former digest for ever.
 fn sets(sets: &[(&str, Option<Digest>)]) -> String {
-    let mut text = "# HELP semgate_policy_set_info The policy sets that are asked, by digest.\n\
+    let mut text = "# HELP semgate_policy_set_info The policy sets in use, by digest.\n\
                     # TYPE semgate_policy_set_info gauge\n"
         .to_owned();
     for (set, digest) in sets.iter().filter_map(|(set, digest)| Some((set, (*digest)?))) {
@@ -186,10 +186,10 @@ fn sets(sets: &[(&str, Option<Digest>)]) -> String {
 /// Differences of the shadow set, by kind and direction only, since concepts and agents are unbounded.
 fn differences(counts: &ShadowCounts) -> String {
     let mut text = format!(
-        "# HELP semgate_shadow_asked_total Messages that the shadow policies were asked about.\n\
+        "# HELP semgate_shadow_asked_total Messages that the shadow policies judged.\n\
          # TYPE semgate_shadow_asked_total counter\n\
          semgate_shadow_asked_total {}\n\
-         # HELP semgate_shadow_differences_total Messages that they would have treated otherwise, by what they would have done.\n\
+         # HELP semgate_shadow_differences_total Messages that the shadow policies would treat differently, by their verdict.\n\
          # TYPE semgate_shadow_differences_total counter\n",
         counts.asked()
     );

@@ -168,7 +168,7 @@ fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io
     }
     if !whole {
         let damaged = path.with_extension("damaged");
-        tracing::warn!(path = %path.display(), "the memory of owners is damaged; what could be read of it counts, and the file is set aside");
+        tracing::warn!(path = %path.display(), "the file of owners is damaged and set aside; the readable part applies");
         std::fs::copy(path, damaged)?;
     }
     Ok(())
@@ -268,7 +268,7 @@ fn write(heard: &Receiver<Word>, owners: &Owners, path: &Path, file: BufWriter<F
             file = match rewrite(owners.export().into_iter().map(Line::Learnt), path) {
                 Ok(file) => Some(file),
                 Err(why) => {
-                    tracing::error!(%why, path = %path.display(), "owners cannot be kept over a restart");
+                    tracing::error!(%why, path = %path.display(), "cannot save owners for the next start");
                     None
                 }
             };

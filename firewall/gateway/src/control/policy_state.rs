@@ -67,7 +67,7 @@ impl PolicyState {
         let mut shown: Vec<String> = all.by_ref().take(MOST_FAULTS).map(|one| one.to_string()).collect();
         let more = all.count();
         if more > 0 {
-            shown.push(format!("{more} more that are not told here (`semgate policy check`)"));
+            shown.push(format!("{more} more (`semgate policy check` shows all)"));
         }
         shown
     }

@@ -89,18 +89,17 @@ enum Bad {
 impl Bad {
     fn refusal(self) -> Refusal {
         match self {
-            Self::Unsigned => Refusal::new(
-                Code::UpstreamInvalid,
-                "the agent's card is not signed by a key that is known here",
-            )
-            .with_hint("the operator of this gateway knows which keys are"),
+            Self::Unsigned => {
+                Refusal::new(Code::UpstreamInvalid, "the agent's card has no signature by a known key")
+                    .with_hint("ask the operator which keys this gateway knows")
+            }
             Self::TellsContexts(NamedAt(at)) => hidden(format!(
-                "the agent's public card names contexts at `{at}`, and with `card = \"untouched\"` it would be shown so: \
-                 name the extension only and the contexts in the extended card, or have the card rebuilt"
+                "the agent's public card names contexts at `{at}`, and `card = \"untouched\"` would show them: \
+                 name only the extension there and the contexts in the extended card, or let the gateway rebuild the card"
             )),
             Self::AsksForContexts(NamedAt(at)) => hidden(format!(
-                "the agent's public card names contexts at `{at}`, where nothing can stand in their place: callers would \
-                 authenticate otherwise; name security schemes and scopes without contexts"
+                "the agent's public card names contexts at `{at}`, where the gateway cannot replace them: callers would \
+                 authenticate differently; name security schemes and scopes without contexts"
             )),
         }
     }
@@ -108,7 +107,7 @@ impl Bad {
 
 fn hidden(why: String) -> Refusal {
     Refusal::new(Code::UpstreamInvalid, "the agent's card cannot be shown")
-        .with_hint("the operator of this gateway reads why in its log")
+        .with_hint("the operator finds the cause in the log of this gateway")
         .with_detail(why)
 }
 

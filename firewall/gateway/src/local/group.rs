@@ -210,7 +210,7 @@ fn raw(body: &[u8]) -> Option<Box<RawValue>> {
 }
 
 fn unwritten() -> Refusal {
-    gateway_refusals::invalid("the reply of a member cannot be written among others")
+    gateway_refusals::invalid("the reply of a member cannot be combined with the others")
 }
 
 /// Copies the head of a group message for another member. The caller's credentials are included only if the member's own

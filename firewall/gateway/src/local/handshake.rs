@@ -94,7 +94,7 @@ impl Exchange<'_> {
     /// Warns that a missing former version may have been removed in transit.
     pub(crate) fn alarm(&self, peer: &Peer, shrunk: &[ShrunkOffer]) {
         for shrunk in shrunk {
-            tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
+            tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than before");
         }
     }
 
@@ -128,7 +128,7 @@ impl Exchange<'_> {
             }
             Shaker::Relays(relay) => self.appointed(&materials, &relay).await?.statement().to_vec(),
         };
-        tracing::debug!(decision = %self.decision, peer = peer.id(), "stated the key that handshakes are sealed to");
+        tracing::debug!(decision = %self.decision, peer = peer.id(), "announced the key for sealed handshakes");
         let facts = self.bare_facts(Direction::Request);
         if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
             return Err(no_audit(Delivered::No).with_facts(facts).into());
@@ -139,5 +139,5 @@ impl Exchange<'_> {
 }
 
 pub(crate) fn no_key() -> Refusal {
-    Refusal::new(Code::MethodUnsupported, "no key to seal to is stated here")
+    Refusal::new(Code::MethodUnsupported, "this gateway announces no key for sealed handshakes")
 }

@@ -137,7 +137,7 @@ impl Exchange<'_> {
             return Ok(known);
         }
         if in_vain.is_some_and(|last| last.elapsed() < ASKED_AGAIN) {
-            return Err(not_appointed("it was asked a moment ago, in vain".to_owned()));
+            return Err(not_appointed("a request a moment ago failed".to_owned()));
         }
         let appointed = self.appoint(materials, relay).await;
         *in_vain = appointed.is_err().then(std::time::Instant::now);
@@ -211,17 +211,17 @@ fn refused_behind(status: StatusCode, body: &[u8]) -> Option<Refusal> {
     let hint = match code {
         // the gateway compared the parties before it relayed the handshake
         Code::SenderMismatch | Code::ReceiverMismatch => {
-            "ask the operator: the agent behind may not trust your certificates, or not know the gateway"
+            "ask the operator: the upstream agent may not trust your certificates, or may not know the gateway"
         }
         _ => handshake_hint(code),
     };
-    let refusal = Refusal::new(code, "the agent behind refused the handshake");
+    let refusal = Refusal::new(code, "the upstream agent refused the handshake");
     Some(refusal.with_hint(hint).with_delivered(Delivered::Yes))
 }
 
 fn not_appointed(why: String) -> Refusal {
-    Refusal::new(Code::UpstreamInvalid, "the agent behind appoints no gateway")
-        .with_hint("nothing was delivered: say an open HELLO, or try again later")
+    Refusal::new(Code::UpstreamInvalid, "the upstream agent appoints no gateway")
+        .with_hint("nothing was delivered: send an open HELLO, or try again later")
         .with_detail(why)
 }
 

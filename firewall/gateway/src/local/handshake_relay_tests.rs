@@ -19,7 +19,7 @@ fn what_an_agent_refuses_says_what_helps_against_that_and_not_always_to_begin_an
     ] {
         let refusal = refused(403, code).unwrap();
         assert_eq!((refusal.code().as_str(), refusal.hint()), (code, hint));
-        assert_eq!((refusal.reason(), refusal.detail()), ("the agent behind refused the handshake", ""));
+        assert_eq!((refusal.reason(), refusal.detail()), ("the upstream agent refused the handshake", ""));
         assert_eq!(refusal.delivered(), Delivered::Yes);
     }
     // who speaks to whom was looked at by the gateway itself

@@ -193,7 +193,7 @@ fn over_a2a(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arriva
     let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
     let version = a2a::version(&headers, &query, &rules.versions).and_then(|version| match target {
         Some(_) if version != Version::V10 => {
-            Err(Refusal::new(Code::VersionUnsupported, "http+json is carried in 1.0 only")
+            Err(Refusal::new(Code::VersionUnsupported, "HTTP+JSON needs version 1.0 of A2A")
                 .with_hint("send `A2A-Version: 1.0`"))
         }
         _ => Ok(version),
@@ -210,7 +210,7 @@ fn call(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, R
     let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
     let version = a2a::version(&headers, &Query::default(), &rules.versions)?;
     if version != Version::V10 {
-        return Err(Refusal::new(Code::VersionUnsupported, "grpc is carried in 1.0 only")
+        return Err(Refusal::new(Code::VersionUnsupported, "gRPC needs version 1.0 of A2A")
             .with_hint("send `a2a-version: 1.0`"));
     }
     let most = limits.body_bytes.saturating_add(grpc::frame::PREFIX);
@@ -304,7 +304,7 @@ fn media(fault: &Refusal) -> Refusal {
 
 fn no_query(parts: &Parts) -> Result<(), Refusal> {
     match parts.uri.query() {
-        Some(_) => Err(malformed("the path has a query").with_hint("nothing is said in a query here")),
+        Some(_) => Err(malformed("the path has a query").with_hint("send no query here")),
         None => Ok(()),
     }
 }
@@ -327,9 +327,9 @@ pub(crate) const BODILESS: &str = "ask for a stream, or end a session, without a
 
 /// Refuses a request with a body. Only HTTP/1.1 shows this in the head; over HTTP/2 a body may follow any head.
 pub(crate) fn with_body(hint: &str) -> Refusal {
-    malformed("a request that takes no body has one").with_hint(hint)
+    malformed("the request has a body but takes none").with_hint(hint)
 }
 
 pub(crate) fn unsupported(hint: &str) -> Refusal {
-    Refusal::new(Code::MethodUnsupported, "there is nothing at this path for this method").with_hint(hint)
+    Refusal::new(Code::MethodUnsupported, "this path does not support this method").with_hint(hint)
 }

@@ -126,9 +126,9 @@ impl Authorization {
         }
         let lines = head.headers.get_all(WWW_AUTHENTICATE);
         if lines.iter().map(HeaderValue::len).sum::<usize>() > CHALLENGE_BYTES {
-            return Err(invalid("the challenge of the agent behind is larger than the limit"));
+            return Err(invalid("the challenge of the upstream agent is larger than the limit"));
         }
-        let unreadable = || invalid("the challenge of the agent behind has no one reading");
+        let unreadable = || invalid("the challenge of the upstream agent is ambiguous");
         // one character for each byte: bytes beyond ASCII (RFC 9110 §5.6.4, `obs-text`) can occur only in dropped parts
         let text = |line: &HeaderValue| line.as_bytes().iter().copied().map(char::from).collect();
         let lines: Vec<String> = lines.iter().map(text).collect();
@@ -152,7 +152,7 @@ impl Authorization {
     /// The gateway's address for the metadata in a challenge; `None` if callers have no address of the route.
     fn pointed(&self, stated: &str) -> Result<Option<String>, Refusal> {
         let path = self.places.own_path(stated).ok_or_else(|| {
-            invalid("the challenge of the agent behind names metadata at another address than its own")
+            invalid("the challenge of the upstream agent names metadata at another address than its own")
         })?;
         self.elsewhere.set(Some(path).filter(|path| *path != self.places.usual()));
         Ok(self.places.metadata_url())
@@ -179,7 +179,7 @@ impl Authorization {
             }
         }
         Err(Refusal::new(Code::NotFound, "the server has no metadata of a protected resource here")
-            .with_hint("go on without them"))
+            .with_hint("continue without them"))
     }
 
     /// Fetches a document on the gateway's own behalf; `None` if it does not exist.
@@ -192,7 +192,7 @@ impl Authorization {
             400..500 => return Ok(None),
             status => {
                 return Err(invalid(
-                    "the server answered a question for its metadata with a status that does not pass",
+                    "the server answered the metadata request with a status that does not pass",
                 )
                 .with_detail(format!("status {status}")));
             }

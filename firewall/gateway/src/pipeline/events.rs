@@ -92,10 +92,10 @@ impl EventFault {
         match self {
             Self::Line => "a line of the stream does not end in LF or CRLF",
             Self::Mark => "the stream begins with a byte-order mark",
-            Self::Field => "an event has a field that is not known, or one twice",
+            Self::Field => "an event has an unknown field, or a field twice",
             Self::Name => "an event has another name than `message` or `error`",
-            Self::Id => "the id of an event is no identifier",
-            Self::Retry => "the `retry` of an event is no number of milliseconds up to an hour",
+            Self::Id => "the id of an event is not an identifier",
+            Self::Retry => "the `retry` of an event is not a number of milliseconds up to an hour",
             Self::TooLarge => "an event is larger than the limit",
             Self::TooMany => "the stream has more events than the limit",
             Self::Cut => "the stream ends within an event",

@@ -321,7 +321,7 @@ async fn begin(
     let (head, body) = response.into_parts();
     if head.headers.contains_key(CONTENT_LENGTH) && head.headers.contains_key(TRANSFER_ENCODING) {
         // hyper reads chunks, another reader the length; the connection is dropped
-        return Err(invalid("the reply of the agent behind states two lengths"));
+        return Err(invalid("the reply of the upstream agent states two lengths"));
     }
     Ok(Answering { head, before: Bytes::new(), body, lease, deadline })
 }
@@ -339,9 +339,9 @@ async fn finish(
             pool.keep(lease);
             Ok((head, body))
         }
-        Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
+        Ok(Err(Cut::TooLarge)) => Err(invalid("the answer of the upstream agent is larger than the limit")),
         Ok(Err(Cut::NoRoom)) => Err(no_room(Delivered::Yes)),
-        Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the reply of the agent behind was cut")),
+        Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the upstream agent's reply was cut")),
         // the agent sent a head, so it has the message
         Err(_) => Err(timeout(Delivered::Yes)),
     }
@@ -352,25 +352,25 @@ fn lost(fault: SendFault) -> Refusal {
         SendFault::NotSent => unreachable_agent(),
         SendFault::NotTaken => Refusal::new(
             Code::UpstreamUnavailable,
-            "the agent behind ended its connection before it began with the message",
+            "the upstream agent closed its connection before it read the message",
         )
         .with_hint("send it again"),
         SendFault::Lost => Refusal::new(
             Code::UpstreamUnavailable,
-            "the connection to the agent behind ended without a reply",
+            "the connection to the upstream agent ended without a reply",
         )
-        .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+        .with_hint(format!("the message may have arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
         // the head was written, and as much of the body as the agent accepted
         SendFault::TakenBack => Refusal::new(
             Code::UpstreamUnavailable,
-            "the agent behind did not take the whole message while it might still be said",
+            "the upstream agent did not read the whole message while it was still allowed",
         )
-        .with_hint(format!("nobody knows how much of it arrived: {ONCE}"))
+        .with_hint(format!("a part of it may have arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
         // the agent may have sent it before it read the message
-        SendFault::Garbage => invalid("the agent behind answered what is no http")
-            .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+        SendFault::Garbage => invalid("the answer of the upstream agent is not HTTP")
+            .with_hint(format!("the message may have arrived: {ONCE}"))
             .with_delivered(Delivered::Unknown),
     }
 }

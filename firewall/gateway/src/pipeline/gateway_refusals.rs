@@ -9,13 +9,13 @@ use crate::server::framing::FramingFault;
 use crate::upstream::ConnectFault;
 
 /// Hint for an unknown delivery.
-pub(crate) const ONCE: &str = "do not send it again before you know what became of it";
+pub(crate) const ONCE: &str = "check its effect before you send it again";
 
 /// Start of a hint for a message that was certainly not delivered.
 const NOTHING: &str = "nothing was delivered";
 
 pub(crate) fn timeout(delivered: Delivered) -> Refusal {
-    Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
+    Refusal::new(Code::UpstreamTimeout, "the upstream agent did not answer in time")
         .with_hint(ONCE)
         .with_delivered(delivered)
 }
@@ -27,13 +27,13 @@ pub(crate) fn invalid(reason: &str) -> Refusal {
 }
 
 pub(crate) fn unreachable_agent() -> Refusal {
-    Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
+    Refusal::new(Code::UpstreamUnavailable, "the gateway cannot reach the upstream agent")
         .with_hint(format!("{NOTHING}: send it again later"))
 }
 
 /// The caller has reached its limit of requests in flight.
 pub(crate) fn too_many() -> Refusal {
-    Refusal::new(Code::RateLimited, "this agent has more requests in flight than it may")
+    Refusal::new(Code::RateLimited, "this agent has more requests in flight than its limit allows")
         .with_hint("wait for answers, or end streams or sockets, before the next request")
         .with_retry_after(Duration::from_secs(1))
 }
@@ -49,7 +49,7 @@ pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
         left: Some(Left { units: 0, more_in: Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)) }),
     };
     let text = format!("{}/second burst {}", rate.per_second, rate.burst);
-    Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
+    Refusal::new(Code::RateLimited, "this agent sends more messages than its limit allows")
         .with_hint("send less often, or shorter messages; retry after the time given")
         .with_retry_after(wait)
         .with_quotas(vec![quota])
@@ -61,8 +61,7 @@ pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
 
 /// The messages of the agent, or of all agents, have reached their limit of bytes.
 pub(crate) fn no_room(delivered: Delivered) -> Refusal {
-    let refusal =
-        Refusal::new(Code::RateLimited, "the messages of this agent hold as much memory as they may");
+    let refusal = Refusal::new(Code::RateLimited, "the messages of this agent use up its memory limit");
     match delivered {
         Delivered::No => refusal
             .with_hint("wait for answers before the next request; retry after the time given")
@@ -77,7 +76,7 @@ pub(crate) fn no_room(delivered: Delivered) -> Refusal {
 pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
     let refusal = match fault {
         ConnectFault::Full => {
-            Refusal::new(Code::UpstreamUnavailable, "the agent behind takes no more messages at once")
+            Refusal::new(Code::UpstreamUnavailable, "the upstream agent accepts no more messages at once")
                 .with_hint(format!("{NOTHING}: send it again later"))
         }
         _ => unreachable_agent(),
@@ -90,11 +89,11 @@ pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
 pub(crate) fn agent_counts_no_more(delivered: Delivered) -> Refusal {
     let hint = match delivered {
         Delivered::No => {
-            format!("{NOTHING}: send it again once the agent behind has a certificate that counts")
+            format!("{NOTHING}: send it again when the upstream agent has a valid certificate")
         }
         Delivered::Yes | Delivered::Unknown => ONCE.to_owned(),
     };
-    Refusal::new(Code::UpstreamUnavailable, "the certificate of the agent behind does not count any more")
+    Refusal::new(Code::UpstreamUnavailable, "the certificate of the upstream agent is no longer valid")
         .with_hint(hint)
         .with_delivered(delivered)
 }
@@ -114,7 +113,7 @@ pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
 }
 
 pub(crate) fn no_audit(delivered: Delivered) -> Refusal {
-    Refusal::new(Code::AuditUnavailable, "the audit takes no records, so nothing may pass")
+    Refusal::new(Code::AuditUnavailable, "the audit log accepts no records, so nothing passes")
         .with_hint("send it again later; the operator knows")
         .with_delivered(delivered)
 }
@@ -138,9 +137,8 @@ pub(crate) fn reply_facts(request: &Facts) -> Facts {
 pub(crate) fn framing_or_cut(fault: Option<FramingFault>) -> Refusal {
     match fault {
         Some(fault) => framing(fault),
-        None => {
-            Refusal::new(Code::Malformed, "the body ended early").with_hint("send as many bytes as stated")
-        }
+        None => Refusal::new(Code::Malformed, "the body ended early")
+            .with_hint("send as many bytes as the length states"),
     }
 }
 

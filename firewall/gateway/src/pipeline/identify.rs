@@ -93,9 +93,9 @@ impl Identity {
         standing.map(|()| &self.peer).map_err(|fault| {
             let reason = match fault {
                 PeerFault::Chain(ChainFault::Expired) => {
-                    "the client certificate of this connection is not valid any more"
+                    "the client certificate of this connection is no longer valid"
                 }
-                _ => "the client certificate of this connection does not count any more",
+                _ => "the client certificate of this connection is no longer accepted",
             };
             Refusal::new(Code::SenderMismatch, reason)
                 .with_detail(fault.as_str())

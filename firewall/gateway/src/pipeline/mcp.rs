@@ -36,7 +36,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
         Method::GET => Verb::Open { last_event: last_event(&parts.headers)? },
         Method::DELETE => Verb::End,
         _ => {
-            return Err(Refusal::new(Code::MethodUnsupported, "there is nothing here for this method")
+            return Err(Refusal::new(Code::MethodUnsupported, "this address does not support this method")
                 .with_hint("post one message, or get the stream of a session, or delete the session"));
         }
     };
@@ -61,8 +61,8 @@ fn last_event(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     match one(headers, &LAST_EVENT)? {
         Some(id) if is_session(&id) => Ok(Some(id)),
         None => Ok(None),
-        Some(_) => Err(Refusal::new(Code::Malformed, "`Last-Event-ID` is no id of an event")
-            .with_hint("name the last event of the stream that came, or leave it out")),
+        Some(_) => Err(Refusal::new(Code::Malformed, "`Last-Event-ID` is not the id of an event")
+            .with_hint("name the last event that you received, or leave it out")),
     }
 }
 
@@ -91,12 +91,12 @@ fn one(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal
     let mut all = headers.get_all(name).iter();
     let Some(value) = all.next() else { return Ok(None) };
     if all.next().is_some() {
-        return Err(Refusal::new(Code::HeaderMismatch, "a header of the protocol is there twice")
+        return Err(Refusal::new(Code::HeaderMismatch, "a header of the protocol is repeated")
             .with_hint("send each header once"));
     }
     let text = value.to_str().map_err(|_| {
         Refusal::new(Code::Malformed, "a header of the protocol is not ascii")
-            .with_hint("write what is not ascii as `=?base64?…?=`, in utf-8")
+            .with_hint("write other characters as `=?base64?…?=`, in UTF-8")
     })?;
     Ok(Some(text.trim().to_owned()))
 }
@@ -149,14 +149,14 @@ pub(crate) fn stands(inspector: &Inspector, sent: &Sent, status: StatusCode) -> 
     match status {
         StatusCode::NOT_FOUND => {
             inspector.end_session(sent);
-            Err(Refusal::new(Code::NotFound, "the server does not know the session any more")
+            Err(Refusal::new(Code::NotFound, "the server no longer knows the session")
                 .with_hint("initialize a new one")
                 .with_delivered(Delivered::Yes)
                 .with_rpc_id(sent.rpc_id().cloned()))
         }
         StatusCode::METHOD_NOT_ALLOWED if asks_of_session => {
             Err(Refusal::new(Code::MethodUnsupported, "the server does not offer this for its sessions")
-                .with_hint("go on without it: posts are answered as before")
+                .with_hint("continue without it: the server answers posts as before")
                 .with_delivered(Delivered::Yes))
         }
         _ => Ok(()),
@@ -176,7 +176,7 @@ pub(crate) fn opened(sent: &Sent, headers: &HeaderMap) -> Result<Option<HeaderVa
     let id = value.to_str().ok().filter(|id| is_session(id));
     match id {
         Some(_) if all.next().is_none() => Ok(Some(value.clone())),
-        _ => Err(invalid("the server opens a session whose id is none").with_rpc_id(sent.rpc_id().cloned())),
+        _ => Err(invalid("the server's session id is not valid").with_rpc_id(sent.rpc_id().cloned())),
     }
 }
 

@@ -138,6 +138,6 @@ impl Exchange<'_> {
 
 /// Refusal with the text of an unknown token.
 fn nothing_here() -> Refusal {
-    Refusal::new(Code::NotFound, "there is no task or conversation of this id")
+    Refusal::new(Code::NotFound, "there is no task or conversation with this id")
         .with_hint("post to the address of the push configuration")
 }

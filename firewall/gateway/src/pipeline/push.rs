@@ -58,7 +58,7 @@ impl Exchange<'_> {
     ) -> Result<(Arrived, String, PushTarget), Refusal> {
         let limits = self.worker.shared.limits.json();
         let fault = |why: String| {
-            Refusal::new(Code::Malformed, "the push configuration cannot be written as the gateway has to")
+            Refusal::new(Code::Malformed, "the gateway cannot rewrite the push configuration")
                 .with_detail(why)
         };
         let of_call = |message: &[u8], operation| {
@@ -116,8 +116,7 @@ impl Exchange<'_> {
         let bytes = permit.body().clone();
         let limits = &worker.shared.limits;
         let limits = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
-        let fault =
-            |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
+        let fault = |why: String| invalid("the gateway cannot rewrite the answer").with_detail(why);
         let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
         let configurations = PushTargets::in_answer(&json, asked.form, operation, asked.version);
         let known = |answered: Option<PushTarget>| {
@@ -133,7 +132,7 @@ impl Exchange<'_> {
                     return Err(forgotten().with_rpc_id(sent.rpc_id().cloned()));
                 }
                 _ => {
-                    return Err(invalid("the agent behind answered with another address than it was told")
+                    return Err(invalid("the upstream agent answered with another address than it received")
                         .with_rpc_id(sent.rpc_id().cloned()));
                 }
             }
@@ -151,8 +150,8 @@ impl Exchange<'_> {
 
 /// Refusal of a configuration that bypassed the gateway or was forgotten. Nothing is delivered for it.
 fn forgotten() -> Refusal {
-    Refusal::new(Code::NotFound, "there is no task or conversation of this id")
+    Refusal::new(Code::NotFound, "there is no task or conversation with this id")
         .with_hint("set the push configuration again")
-        .with_detail("the agent told a push configuration that the gateway does not know")
+        .with_detail("the agent returned a push configuration that the gateway does not know")
         .with_delivered(Delivered::Yes)
 }

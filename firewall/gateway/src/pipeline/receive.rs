@@ -158,7 +158,7 @@ pub(crate) fn stated_too_large(headers: &http::HeaderMap, limit: usize) -> Optio
 
 pub(crate) fn too_large(limit: usize) -> Refusal {
     Refusal::new(Code::TooLarge, "the body is larger than the limit")
-        .with_hint(format!("send at most {limit} bytes, compressed and inflated alike"))
+        .with_hint(format!("send at most {limit} bytes, both compressed and inflated"))
 }
 
 fn too_slow() -> Refusal {

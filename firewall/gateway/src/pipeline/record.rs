@@ -171,7 +171,7 @@ impl AuditWriter {
             // a full queue is being emptied, or given up
             told = told || self.queue.try_send(Item::End).is_ok();
             if Instant::now() >= end {
-                tracing::error!("the audit file takes too long at the end, what was queued last may be lost");
+                tracing::error!("the audit file is too slow at shutdown; its last records may be lost");
                 return;
             }
             std::thread::sleep(FINISH_LOOK);

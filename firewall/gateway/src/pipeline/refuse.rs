@@ -182,7 +182,7 @@ pub(crate) fn unasked(refusal: &Refusal, decision: Option<DecisionId>) -> Bytes 
     Bytes::from(json!({"jsonrpc": "2.0", "error": read.get("error")}).to_string())
 }
 
-const NO_PUSH: &str = "push notifications are not carried on this route";
+const NO_PUSH: &str = "this route does not support push notifications";
 
 /// Refusal of any request about a push configuration on a route without them.
 pub(crate) fn no_push() -> Refusal {

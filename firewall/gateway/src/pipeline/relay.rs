@@ -96,13 +96,13 @@ impl Relay {
         let head = &answering.head;
         let fault = |reason| Err(invalid(reason).with_rpc_id(sent.rpc_id().cloned()));
         if head.status != 200 {
-            return fault("the agent behind answered with a status that does not pass");
+            return fault("the upstream agent answered with a status that does not pass");
         }
         if head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
-            return fault("the stream of the agent behind is compressed");
+            return fault("the stream of the upstream agent is compressed");
         }
         if ContentType::of(&head.headers).is_none_or(|content| content.kind != EVENT_STREAM) {
-            return fault("the stream of the agent behind has no one content type");
+            return fault("the stream of the upstream agent has no single content type");
         }
         Ok(Self::over(sent, answering, framing, of))
     }
@@ -144,7 +144,7 @@ impl Relay {
                 break;
             }
             if held > most && self.course.opens() == Opened::NotYet {
-                let much = invalid("the server says more than an event may have before it answers");
+                let much = invalid("the server sends more than one event may hold before it answers");
                 let last = self.fail(much.with_rpc_id(self.course.rpc_id()));
                 self.ready.extend(last);
                 break;
@@ -254,7 +254,7 @@ impl Relay {
                         return Ok(More::Came);
                     }
                 }
-                Ok(Some(Err(_))) => return Err(invalid("the stream of the agent behind was cut")),
+                Ok(Some(Err(_))) => return Err(invalid("the upstream agent's stream was cut")),
                 Ok(None) => return Ok(More::End),
                 Err(_) => {}
             }
@@ -293,7 +293,7 @@ impl Relay {
             judged => judged?,
         };
         if error {
-            return Err(invalid("an event that is named an error holds none"));
+            return Err(invalid("an event named `error` holds no error"));
         }
         let body = self.course.pass(permit)?;
         self.course.delivered(id.as_deref());

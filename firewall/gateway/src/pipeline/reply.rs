@@ -62,7 +62,7 @@ fn is_error(sent: &Sent, status: u16) -> bool {
 fn passes(status: u16) -> Result<(), Refusal> {
     match status {
         200 | 201 | 202 | 204 => Ok(()),
-        _ => Err(invalid("the agent behind answered with a status that does not pass")
+        _ => Err(invalid("the upstream agent answered with a status that does not pass")
             .with_detail(format!("status {status}"))),
     }
 }
@@ -74,7 +74,7 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     }
     let headers = &head.headers;
     if headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
-        return Err(invalid("the reply of the agent behind is compressed"));
+        return Err(invalid("the reply of the upstream agent is compressed"));
     }
     if body.is_empty() {
         return Ok(Media::Json); // whether a reply may be empty is the inspector's question
@@ -82,13 +82,13 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     // the content type is returned without parameters, which must not change its meaning
     let content = ContentType::of(headers);
     let content =
-        content.ok_or_else(|| invalid("the reply of the agent behind has no one content type of utf-8"))?;
+        content.ok_or_else(|| invalid("the reply of the upstream agent has no single UTF-8 content type"))?;
     match content.kind.as_str() {
         "application/problem+json" if error => Ok(Media::Json),
         kind => [Media::Json, Media::A2aJson]
             .into_iter()
             .find(|media| media.as_str() == kind)
-            .ok_or_else(|| invalid("the reply of the agent behind is not json")),
+            .ok_or_else(|| invalid("the reply of the upstream agent is not JSON")),
     }
 }
 

@@ -114,7 +114,7 @@ impl Core {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             // serving has stopped, so the thread ends, and the gateway with it
-            _ = turns => return Err(RunFault::System { why: "the turns of a core ended".to_owned() }),
+            _ = turns => return Err(RunFault::System { why: "the turn queue of a core ended".to_owned() }),
         }
         self.shared.draining.store(true, Ordering::Relaxed);
         // all slots of a listener are free once its last connection has ended

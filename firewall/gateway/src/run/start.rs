@@ -54,7 +54,7 @@ pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
     let lock = options.open(config.state.join("lock")).map_err(|why| fault(&why))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(fault(&"another gateway holds it")),
+        Err(TryLockError::WouldBlock) => Err(fault(&"another gateway uses it")),
         Err(TryLockError::Error(why)) => Err(fault(&why)),
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn start(
     let held = start::hold(config)?;
     let parts = start::Parts::load(config, Memory::Keep)?;
     for path in crate::server::materials::open_secrets(config) {
-        tracing::warn!("`{}` can be read by others than its owner", path.display());
+        tracing::warn!("`{}` is readable by users other than its owner", path.display());
     }
     let mut first = parts.policies;
     first.remember()?;

@@ -71,7 +71,7 @@ impl FramingFault {
         match self {
             Self::RequestLine => "the request line is not `METHOD /path HTTP/1.1`",
             Self::Target => "the request target is not a plain path",
-            Self::Version => "only HTTP/1.1 is spoken here",
+            Self::Version => "only HTTP/1.1 is supported here",
             Self::LineEnd => "a line of the head does not end in CRLF",
             Self::Folded => "a header is folded over two lines",
             Self::HeaderName => "a header name is not a token followed by a colon",

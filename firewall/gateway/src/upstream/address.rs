@@ -71,7 +71,7 @@ impl Address {
         let base = self.uri.path().trim_end_matches('/');
         let query = target.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
         Uri::try_from(format!("{}{base}{}{query}", self.origin, target.path))
-            .map_err(|_| Refusal::new(Code::Malformed, "the path is none that can be asked for"))
+            .map_err(|_| Refusal::new(Code::Malformed, "the path is not a valid request path"))
     }
 
     /// Builds a request of the gateway itself to the agent, below the path of messages.

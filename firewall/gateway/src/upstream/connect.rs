@@ -51,9 +51,9 @@ impl fmt::Display for ConnectFault {
             Self::Io(why) => write!(f, "connecting failed: {why}"),
             Self::Tls(why) => write!(f, "the tls handshake failed: {why}"),
             Self::Timeout => f.write_str("connecting took too long"),
-            Self::Http => f.write_str("http could not be begun, or not in the version of the route"),
+            Self::Http => f.write_str("cannot start HTTP in the version of the route"),
             Self::Shared => f.write_str("the connection that another message opened failed"),
-            Self::Full => f.write_str("the connections carry as many messages as the agent takes at once"),
+            Self::Full => f.write_str("the connections carry as many messages as the agent accepts at once"),
         }
     }
 }

@@ -74,7 +74,7 @@ impl Egress {
     pub(crate) fn token(&self) -> Result<String, Refusal> {
         let mut bytes = [0; TOKEN];
         self.random.fill(&mut bytes).map_err(|_| {
-            Refusal::new(Code::UpstreamUnavailable, "no address can be made for the push configuration")
+            Refusal::new(Code::UpstreamUnavailable, "cannot create an address for the push configuration")
                 .with_hint("try again later")
                 .with_detail("the system's random source failed")
         })?;
@@ -121,7 +121,7 @@ fn client(roots: &Path) -> Result<Arc<ClientConfig>, RunFault> {
         }
     }
     if store.is_empty() {
-        return Err(fault(&"there is no root in it"));
+        return Err(fault(&"it holds no root"));
     }
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let builder = builder.with_protocol_versions(&[&TLS13]).map_err(|why| fault(&why))?;

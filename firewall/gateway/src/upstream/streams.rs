@@ -190,7 +190,7 @@ pub(crate) struct Withdrawn;
 
 impl std::fmt::Display for Withdrawn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("nobody waits for the reply any more")
+        f.write_str("the caller no longer waits for the reply")
     }
 }
 

@@ -1,4 +1,4 @@
-//! An agent behind that answers what it is told to, byte by byte.
+//! An upstream agent that answers what it is told to, byte by byte.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -131,7 +131,7 @@ fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Opti
     }
 }
 
-/// An agent behind TLS; answers every request with the reply.
+/// An upstream agent TLS; answers every request with the reply.
 pub async fn tls_agent(config: Arc<tokio_rustls::rustls::ServerConfig>) -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let acceptor = tokio_rustls::TlsAcceptor::from(config);

@@ -300,7 +300,7 @@ pub fn message() -> serde_json::Value {
     })
 }
 
-/// What the agent behind says to it.
+/// What the upstream agent says to it.
 pub fn reply() -> serde_json::Value {
     serde_json::json!({
         "protocol": "L8/1.0", "message_id": "r-1", "performative": "AGREE",

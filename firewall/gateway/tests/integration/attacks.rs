@@ -1,5 +1,5 @@
 //! What a hostile caller writes into the socket. Every answer is a problem document with a decision id, every case leaves a
-//! record, and nothing reaches the agent behind.
+//! record, and nothing reaches the upstream agent.
 
 mod authorization;
 use crate::common;

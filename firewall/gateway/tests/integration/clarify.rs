@@ -1,4 +1,4 @@
-//! F0-28: a question about a parameter is answered from the code list of its context, in the form of the request, and the agent behind
+//! F0-28: a question about a parameter is answered from the code list of its context, in the form of the request, and the upstream agent
 //! never hears of it.
 
 use crate::common;

@@ -24,7 +24,7 @@ fn without_any_status_everything_is_stale_and_nothing_is_fetched_for_a_message()
     assert_eq!(code(&gateway), "status_stale");
     let ready = gateway.admin("/readyz");
     assert_eq!(ready.status, 503);
-    assert!(ready.body.contains("has never been heard"), "{ready:?}");
+    assert!(ready.body.contains("has not answered yet"), "{ready:?}");
     assert_eq!(gateway.admin("/healthz").status, 200);
     assert!(agent.seen().is_empty());
 }
@@ -291,7 +291,10 @@ fn authorities_whose_lines_overlap_are_refused_by_check_as_by_the_start() {
     config.authorities[0].lines = vec!["acme.*".to_owned()];
     config.authorities.push(second);
     let check = semgate_gateway::check(&config).unwrap_err();
-    assert!(matches!(&check, RunFault::System { why } if why.contains("one and the same line")), "{check}");
+    assert!(
+        matches!(&check, RunFault::System { why } if why.contains("both configured for the same line")),
+        "{check}"
+    );
     let start = Gateway::try_start(config).map(|_| ()).unwrap_err();
     assert_eq!(start.to_string(), check.to_string());
 }

@@ -107,8 +107,8 @@ async fn of_two_statuses_or_details_of_one_the_first_was_taken() {
     let mut client = h2::plain(gateway.port("grpc")).await;
     let (status, details) = (|code: &str| ("grpc-status", code.to_owned()), "grpc-status-details-bin");
     let two_details = |code: &str| vec![status(code), (details, String::new()), (details, "CAU".to_owned())];
-    let without = "upstream_invalid: the agent behind ended a call without a status";
-    let double = "upstream_invalid: the agent behind ended a call with two details of its status";
+    let without = "upstream_invalid: the upstream agent ended a call without a status";
+    let double = "upstream_invalid: the upstream agent ended a call with two details of its status";
     for (trailers, told, text) in [
         (vec![status("5"), status("0")], 13, without),
         (two_details("5"), 5, double),
@@ -129,7 +129,7 @@ async fn of_two_statuses_or_details_of_one_the_first_was_taken() {
     says.head.push(status("0"));
     next.lock().unwrap().push(says);
     let answer = ask(&mut client, call("SendMessage", framed(&request()))).await;
-    assert_eq!(answer.text(), "upstream_invalid: the agent behind ended a call twice");
+    assert_eq!(answer.text(), "upstream_invalid: the upstream agent ended a call twice");
 }
 
 /// Bytes that some reader takes for something else than another reader does. Field 2 of a request is the message.
@@ -358,17 +358,32 @@ async fn bug_a_status_of_an_agent_counted_without_its_meaning_and_in_another_for
             "13",
             Some(&named),
             13,
-            "upstream_invalid: the agent behind answered with an error that the protocol does not have",
+            "upstream_invalid: the upstream agent answered with an error that the protocol does not have",
         ),
         (
             "16",
             Some(&named),
             16,
-            "upstream_invalid: the agent behind answered with an error that the protocol does not have",
+            "upstream_invalid: the upstream agent answered with an error that the protocol does not have",
         ),
-        ("+5", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
-        ("05", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
-        ("00", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
+        (
+            "+5",
+            None,
+            13,
+            "upstream_invalid: the upstream agent ended a call with a status that does not exist",
+        ),
+        (
+            "05",
+            None,
+            13,
+            "upstream_invalid: the upstream agent ended a call with a status that does not exist",
+        ),
+        (
+            "00",
+            None,
+            13,
+            "upstream_invalid: the upstream agent ended a call with a status that does not exist",
+        ),
     ] {
         for alone in [true, false] {
             let mut trailers = vec![("grpc-status", status.to_owned())];
@@ -426,7 +441,7 @@ async fn an_answer_that_is_not_one_clean_message_does_not_pass() {
         ("no status", vec![good.clone()], "upstream_invalid"),
         ("a status that does not exist", vec![good.clone(), status(17)], "upstream_invalid"),
         (
-            "what it may not say",
+            "the answer of the upstream agent is refused",
             vec![
                 data(framed(&proto(
                     "SendMessageResponse",

@@ -304,7 +304,7 @@ fn what_can_never_pass_is_not_told_when_to_come_back() {
     two["parts"].as_array_mut().unwrap().push(part);
     let refused = scene.rest("POST /message:send", &json!({"message": two}).to_string());
     assert_eq!((refused.status, refused.header("retry-after")), (429, None), "{refused:?}");
-    assert!(refused.body.contains("say less in one message"), "{refused:?}");
+    assert!(refused.body.contains("send less in one message"), "{refused:?}");
     let once = scene.rest("POST /message:send", &json!({"message": flight("at-once")}).to_string());
     assert_ne!(once.status, 429, "the refused one cost nothing: {once:?}");
 }

@@ -1,4 +1,4 @@
-//! One message from socket to socket: what passes, what the agent behind is told, what never reaches it.
+//! One message from socket to socket: what passes, what the upstream agent is told, what never reaches it.
 
 use crate::common;
 
@@ -246,7 +246,7 @@ fn bytes_that_are_no_http_are_an_invalid_reply_and_not_an_absent_agent() {
         let answer = gateway.say(&message());
         assert_eq!(answer.problem(), (502, "upstream_invalid".to_owned()), "{number}: {answer:?}");
         assert_eq!(answer.json()["delivered"], "unknown", "{number}");
-        assert_eq!(answer.json()["detail"], "the agent behind answered what is no http", "{number}");
+        assert_eq!(answer.json()["detail"], "the answer of the upstream agent is not HTTP", "{number}");
         assert_eq!(agent.seen().len(), 1, "{number}: sent once");
     }
 }

@@ -1,4 +1,4 @@
-//! Who may connect, who the sender is, and what the agent behind is told. TLS 1.3 on both sides.
+//! Who may connect, who the sender is, and what the upstream agent is told. TLS 1.3 on both sides.
 
 use crate::common;
 
@@ -155,7 +155,7 @@ async fn too_many(port: u16, config: &Arc<ClientConfig>) {
     let said = tokio::time::timeout(Duration::from_secs(5), say(port, Arc::clone(config), HEAD)).await;
     let refused = said.unwrap().unwrap();
     assert_eq!(refused.problem(), (429, "rate_limited".to_owned()));
-    assert!(refused.body.contains("more requests in flight than it may"), "{refused:?}");
+    assert!(refused.body.contains("more requests in flight than its limit allows"), "{refused:?}");
     assert_eq!((refused.header("retry-after"), &refused.json()["delivered"]), (Some("1"), &"no".into()));
     assert_eq!(refused.header("connection"), Some("close"), "the body would stand before the next request");
 }
@@ -285,7 +285,7 @@ async fn a_handshake_that_drips_gives_its_place_back_in_time() {
     assert_eq!(answer.status, 200);
 }
 
-/// An agent behind TLS, by a certificate of this id.
+/// An upstream agent TLS, by a certificate of this id.
 async fn tls_agent(house: &House, id: &str) -> u16 {
     common::agent::tls_agent(house.pki.server_config(id, true)).await
 }

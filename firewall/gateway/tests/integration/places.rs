@@ -105,7 +105,7 @@ fn attack_who_finds_every_place_taken_is_told_that_nothing_was_delivered() {
     let refused = gateway.say(&message());
     assert_eq!(refused.problem(), (502, "upstream_unavailable".to_owned()));
     assert_eq!(refused.json()["delivered"], "no");
-    assert!(refused.body.contains("takes no more messages at once"), "{refused:?}");
+    assert!(refused.body.contains("accepts no more messages at once"), "{refused:?}");
     raw.answer(stream, &reply());
     assert_eq!(held.join().unwrap().status, 200);
     let next = say(&gateway);
@@ -186,7 +186,7 @@ fn attack_a_body_that_waits_for_the_agents_flow_control_is_written_after_its_sen
         assert_eq!(
             (&problem["detail"], &problem["delivered"]),
             (
-                &"the agent behind did not take the whole message while it might still be said".into(),
+                &"the upstream agent did not read the whole message while it was still allowed".into(),
                 &"unknown".into()
             )
         );

@@ -197,7 +197,7 @@ fn update(task: &str, quantity: i64) -> Value {
     }})
 }
 
-/// Posts to an address as the agent behind would.
+/// Posts to an address as the upstream agent would.
 fn notify(url: &str, body: &str) -> Answer {
     let authority = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
     notify_as(url, &format!("Host: {authority}"), body)

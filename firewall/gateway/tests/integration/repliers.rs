@@ -1,4 +1,4 @@
-//! What the certificate of the agent behind says that it holds counts in its replies, as that of a caller does in requests.
+//! What the certificate of the upstream agent says that it holds counts in its replies, as that of a caller does in requests.
 
 use crate::common;
 

@@ -111,9 +111,7 @@ impl Inspector {
                 Ok(Clarification::Forward(permit))
             }
             Err(refusal) => Err(refusal
-                .with_hint(
-                    "the gateway answers this itself here, and its answer may not pass: ask the operator",
-                )
+                .with_hint("the gateway answers this itself, but its answer is refused: ask the operator")
                 .with_delivered(Delivered::No)),
         }
     }

@@ -15,13 +15,13 @@ pub(super) fn denied(
     how: &str,
 ) -> Refusal {
     let reason = format!(
-        "policy does not let this sender say `{}` with {} to this receiver{how}",
+        "policy does not permit this sender to send `{}` with {} to this receiver{how}",
         definition.term.name(),
         instance.performative.as_str()
     );
     let hint = match notices.iter().next() {
         Some(notice) => notice.to_owned(),
-        None => "ask the operator; the decision id finds the full record".to_owned(),
+        None => "ask the operator and quote the decision id".to_owned(),
     };
     Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
 }
@@ -39,8 +39,7 @@ pub(super) fn approved(
             definition.term.name(),
             instance.performative.as_str()
         );
-        let hint =
-            obligation.notice.as_deref().unwrap_or("ask the operator; the decision id finds the full record");
+        let hint = obligation.notice.as_deref().unwrap_or("ask the operator and quote the decision id");
         let detail = format!("policy `{}` asks: {whom}", obligation.policy);
         return Err(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail));
     }
@@ -49,9 +48,9 @@ pub(super) fn approved(
 
 /// The refusal of a reply that passes only without members that cannot be removed here.
 pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
-    Refusal::new(Code::PolicyError, "a policy asks for what cannot be done to this reply")
-        .with_hint("ask the operator; the decision id finds the full record")
-        .with_detail(format!("policy `{}` redacts, and that cannot be done here", obligation.policy))
+    Refusal::new(Code::PolicyError, "a policy demands a redaction that is not possible in this reply")
+        .with_hint("ask the operator and quote the decision id")
+        .with_detail(format!("policy `{}` demands a redaction that is not possible here", obligation.policy))
 }
 
 /// The refusal for a policy error. It is `status_stale` for a context newer than the compiled policies: the
@@ -59,14 +58,14 @@ pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
 pub(super) fn errored(policies: &Policies, definition: &Definition<'_>, why: &str) -> Refusal {
     if definition.origin == Origin::Signed && policies.awaits(definition.context) {
         return Refusal::new(Code::StatusStale, "the policies are not compiled with this context yet")
-            .with_hint("try again in a moment: the gateway compiles them by itself")
+            .with_hint("try again in a moment: the gateway is compiling them")
             .with_detail(format!(
                 "`{}` came after the live policies were compiled",
                 definition.context.urn()
             ));
     }
     Refusal::new(Code::PolicyError, "a policy could not be evaluated")
-        .with_hint("ask the operator; the decision id finds the full record")
+        .with_hint("ask the operator and quote the decision id")
         .with_detail(why)
 }
 
@@ -74,13 +73,15 @@ pub(super) fn errored(policies: &Policies, definition: &Definition<'_>, why: &st
 /// sender.
 pub(super) fn bounds(rule: &str) -> (&'static str, &'static str) {
     match rule {
-        "decimal" => ("four places, below 922337203685477.5808", "send a number within these bounds"),
+        "decimal" => {
+            ("at most four decimal places, below 922337203685477.5808", "send a number within these bounds")
+        }
         "date-time" => {
             ("no leap second, nothing finer than a millisecond", "send an instant in whole milliseconds")
         }
         "duration" => {
             ("no years or months, below 2^63 milliseconds", "send weeks, days, hours, minutes and seconds")
         }
-        _ => ("policies cannot be shown it exactly", "send a value of the type that the schema names"),
+        _ => ("policies cannot represent it exactly", "send a value of the type that the schema names"),
     }
 }

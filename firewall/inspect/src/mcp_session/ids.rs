@@ -98,11 +98,11 @@ impl NotFree {
     /// The refusal of a server's request whose id cannot be taken.
     pub(crate) fn refusal(self) -> Refusal {
         if self != Self::Used {
-            return Refusal::new(Code::RateLimited, "the server asks more than is kept track of")
-                .with_hint("answer what the server asked before; if that was all, ask the operator: too many agents have sessions here");
+            return Refusal::new(Code::RateLimited, "the server has more open requests than the gateway tracks")
+                .with_hint("answer the earlier requests of the server; if none are left, ask the operator: too many agents have sessions here");
         }
-        Refusal::new(Code::Malformed, "the server asks under the id of another question that is open")
-            .with_hint("give each request of a session an id of its own, as MCP demands")
+        Refusal::new(Code::Malformed, "the server reuses the id of another open request")
+            .with_hint("give each request of a session a unique id, as MCP requires")
     }
 }
 

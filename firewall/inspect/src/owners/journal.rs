@@ -55,7 +55,7 @@ pub enum OwnedFault {
 impl fmt::Display for OwnedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Context => "the context of a record is no urn in canonical form",
+            Self::Context => "the context of a record is not a urn in canonical form",
             Self::Digest => "the digest of a record is not `sha-256:` and 64 lowercase hex digits",
             Self::Name => "agent, tenant, id or owner of a record is empty or too long",
         })

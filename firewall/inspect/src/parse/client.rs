@@ -28,9 +28,9 @@ pub(super) fn versions(case: &Inspection<'_>, named: Option<&str>, refusal: Refu
     let data = mcp::ErrorData::unsupported(spoken, named);
     let named = match &data {
         mcp::ErrorData::Supported { requested: Some(named), .. } => format!("the version `{named}` of MCP"),
-        _ => "a version of MCP that is not named".to_owned(),
+        _ => "an unnamed version of MCP".to_owned(),
     };
-    let reason = format!("{named} is not carried here, but {} are", carried.join(", "));
+    let reason = format!("{named} is not supported here, but {} are", carried.join(", "));
     Refusal::new(Code::VersionUnsupported, reason)
         .with_hint(case.protocol().traits().version_hint)
         .with_facts(case.facts())
@@ -72,9 +72,8 @@ pub(super) fn cancels(
     if id.and_then(RpcId::read).is_none_or(|id| case.state.mcp_sessions.is_under_way(receiver, agent, &id)) {
         return Ok(());
     }
-    Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(
-        "cancel a request of your own while it waits for its answer, under an id that nobody else has",
-    ))
+    Err(Refusal::new(Code::NotFound, "this agent has no open request of its own with this id")
+        .with_hint("cancel an open request of your own, under an id that no other agent uses"))
 }
 
 /// Checks that a resumed stream continues after an event that this session received.
@@ -89,7 +88,7 @@ pub(super) fn goes_on(case: &Inspection<'_>, verb: &mcp::Verb) -> Result<(), Ref
     if case.route.options.keeps_callers_apart || case.state.mcp_sessions.was_told(asked_at(case), event) {
         return Ok(());
     }
-    Err(Refusal::new(Code::NotFound, "no event of this id was told in the session")
+    Err(Refusal::new(Code::NotFound, "the session has sent no event with this id")
         .with_hint("open the stream without `Last-Event-ID`, or initialize a new session"))
 }
 
@@ -101,7 +100,7 @@ pub(crate) fn asked_at<'c>(case: &Inspection<'c>) -> At<'c> {
 
 /// The refusal of a client's answer to a request that the server did not make, withdrew, or got an answer to.
 pub(crate) fn answers_nothing(case: &Inspection<'_>) -> Refusal {
-    Refusal::new(Code::Malformed, "the message answers nothing that was asked")
+    Refusal::new(Code::Malformed, "the message answers no open request")
         .with_hint("answer each request of the server once, in its session, while it is open")
         .with_facts(case.facts())
 }

@@ -28,12 +28,10 @@ pub(super) fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &N
     if !case.route.options.require_lock || case.direction == Direction::Reply || waived {
         return Ok(());
     }
-    Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
+    Err(Refusal::new(Code::LockMismatch, "this route accepts only messages that hold a lock").with_hint(
         match case.route.options.group {
-            Some(_) => "a lock is held with one agent: send this to the member's own address, with its lock",
-            None => {
-                "negotiate a lock with the agent that this address leads to, and name it beside the context"
-            }
+            Some(_) => "a lock binds one agent: send this to the member's own address, with its lock",
+            None => "negotiate a lock with the agent at this address, and name the lock next to the context",
         },
     ))
 }
@@ -65,7 +63,7 @@ pub(super) fn lock(
         let held = case.state.sessions.locks.verify(&question).map_err(|fault| {
             Refusal::new(
                 Code::LockMismatch,
-                "the lock does not hold between these two agents for this context",
+                "the lock is not valid between these two agents for this context",
             )
             .with_hint("leave the lock out, or negotiate a new one")
             .with_detail(fault.to_string())

@@ -73,37 +73,33 @@ pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
     let says = message.performative.as_str();
     let (reason, hint) = match why {
         OutOfTurn::Several => (
-            format!("{says} answers one proposal, and several of the other agent are open here"),
-            "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
+            format!("{says} answers one proposal, but the other agent has several open here"),
+            "name the proposal: the `message_id` of the answer is `re-` and the `message_id` of the proposal",
         ),
         OutOfTurn::Unknown => (
-            format!("{says} names a proposal, and the other agent has none of that name here"),
-            "`re-` names a proposal of the agent that is spoken to, under this line of contexts; one that is \
-             forgotten, as after a restart, is proposed again",
+            format!("{says} names a proposal, but the other agent has none of that name here"),
+            "`re-` names a proposal of the receiver in this line of contexts; a proposal that is \
+             forgotten, as after a restart, must be made again",
         ),
         OutOfTurn::SameName => (
-            format!(
-                "{says} names a proposal, and different ones of the other agent are open under that name"
-            ),
-            "reject the name, which rejects them all, and ask for a proposal under a `message_id` of its own",
+            format!("{says} names a proposal, but the other agent has several open under that name"),
+            "reject the name, which rejects all of them, and ask for a proposal with a unique `message_id`",
         ),
         OutOfTurn::ToGroup => (
-            format!("{says} names a proposal, and is said to a group"),
-            "say it to the member that made the proposal, over the route to that member",
+            format!("{says} names a proposal, but is sent to a group"),
+            "send it to the member that made the proposal, over the route of that member",
         ),
         OutOfTurn::Repeated => (
-            format!("this {says} was said before, and answered a proposal then"),
-            "say it once; another answer has a `message_id` of its own",
+            format!("this {says} was sent before and already answered a proposal"),
+            "send it once; give another answer its own `message_id`",
         ),
         OutOfTurn::NotOpen => (
-            format!("{says} answers a proposal, and none of the other side is open here"),
+            format!("{says} answers a proposal, but the other side has none open here"),
             match message.binding.protocol().traits().turns {
                 Turns::Pairs => {
-                    "propose first: a proposal of the other agent under this line of contexts is answered once"
+                    "propose first: each proposal of the other agent in this line of contexts takes one answer"
                 }
-                Turns::Threads => {
-                    "propose first, or name the task or conversation that the proposal was made in"
-                }
+                Turns::Threads => "propose first, or name the task or conversation of the proposal",
             },
         ),
     };

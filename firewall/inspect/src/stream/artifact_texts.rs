@@ -213,9 +213,9 @@ fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
         None => Ok(()),
         Some((_, instance)) => Err(Refusal::new(
             Code::ContentInvalid,
-            format!("`{}` is data that is put behind what came before", instance.pointer),
+            format!("`{}` appends data to earlier data", instance.pointer),
         )
-        .with_hint("say each concept whole, in one event")),
+        .with_hint("send each concept whole, in one event")),
     }
 }
 
@@ -234,7 +234,7 @@ fn words<'j>(instance: &Instance<'j>) -> &'j str {
 }
 
 fn too_long() -> Refusal {
-    Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
+    Refusal::new(Code::ContentUninspectable, "the appended text is more than can be judged together")
         .with_hint("begin another artifact")
 }
 
@@ -243,13 +243,10 @@ fn not_from_its_start() -> Refusal {
         Code::ContentUninspectable,
         "text is appended to an artifact that this stream did not carry from its start",
     )
-    .with_hint("send the task, or the artifact without `append`, before a piece is appended to it")
+    .with_hint("send the task, or the artifact without `append`, before you append to it")
 }
 
 fn unsettled() -> Refusal {
-    Refusal::new(
-        Code::ContentUninspectable,
-        "text is put behind text of which nobody knows whether it arrived",
-    )
-    .with_hint("append when the notification before is answered, or send the artifact whole")
+    Refusal::new(Code::ContentUninspectable, "text is appended to earlier text, and its delivery is unknown")
+        .with_hint("append after the earlier notification is answered, or send the whole artifact")
 }

@@ -186,7 +186,7 @@ pub(crate) fn judge(
         return one(case, sent, asked, status, answered);
     };
     let nothing = || {
-        Refusal::new(Code::Malformed, "the stream answers what was not asked in this session")
+        Refusal::new(Code::Malformed, "the stream answers a request that this session did not send")
             .with_facts(case.facts())
     };
     let before =
@@ -386,11 +386,11 @@ fn asked<'s>(case: &Inspection<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal
 }
 
 fn unasked(case: &Inspection<'_>) -> Refusal {
-    Refusal::new(Code::Malformed, "the reply answers nothing that was asked").with_facts(case.facts())
+    Refusal::new(Code::Malformed, "the reply answers no open request").with_facts(case.facts())
 }
 
 fn lost(case: &Inspection<'_>) -> Refusal {
-    Refusal::new(Code::ContextUnknown, "the context of the request is not at hand any more")
+    Refusal::new(Code::ContextUnknown, "the context of the request is no longer available")
         .with_hint("send it again later")
         .with_delivered(Delivered::Yes)
         .with_facts(case.facts())

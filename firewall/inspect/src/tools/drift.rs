@@ -183,30 +183,30 @@ impl NotAsSigned {
     pub(super) fn refusal(self, name: &str) -> Refusal {
         let (reason, hint, detail) = match self {
             Self::Drifted => (
-                "the server describes this tool otherwise than it was signed",
-                "ask the operator: the tool has to be reviewed and its context published again",
+                "the server describes this tool differently from its signed form",
+                "ask the operator to review the tool and publish its context again",
                 format!("the last `tools/list` had another `{name}`"),
             ),
             Self::Changed => (
-                "the server said that its tools changed, and has not listed this one since",
-                "list the tools: one that is described as signed can be called then",
+                "the server reported changed tools and has not listed this one since",
+                "list the tools; a tool that matches its signed form can then be called",
                 format!(
                     "no `tools/list` since the last `list_changed`, or since it drifted elsewhere, had `{name}`"
                 ),
             ),
             Self::Old => (
                 "the server has not listed this tool for longer than this gateway trusts a list",
-                "list the tools: one that is described as signed can be called then",
+                "list the tools; a tool that matches its signed form can then be called",
                 format!("no `tools/list` within `limits.tool_list_seconds` had `{name}`"),
             ),
             Self::Unseen => (
-                "contexts of this route differ in what they sign of this tool, and no list has told which it is",
-                "list the tools: one that is described as the named context signs it can be called then",
+                "contexts of this route sign different forms of this tool, and no list has shown which one applies",
+                "list the tools; a tool that matches its form in the named context can then be called",
                 format!("no `tools/list` had `{name}` so far"),
             ),
             Self::Unkept => (
-                "the tools of the server drifted or changed, and that cannot be kept over a restart",
-                "ask the operator: the state directory of the gateway has to take writes; then list the tools",
+                "the tools of the server drifted or changed, and the gateway cannot record this on disk",
+                "ask the operator to make the gateway's state directory writable; then list the tools",
                 "it is written again with each `tools/list`".to_owned(),
             ),
         };

@@ -88,7 +88,9 @@ pub(crate) fn provides_results(resolved: &Resolved<'_, '_>) -> Result<(), Refusa
             Code::ContentInvalid,
             format!("`/result/structuredContent` is missing: without it the rule `{rule}` is not met"),
         )
-        .with_hint("give structured content with every result that is no error, as the output schema says")
+        .with_hint(
+            "give structured content with every result that is not an error, as the output schema requires",
+        )
     })
 }
 

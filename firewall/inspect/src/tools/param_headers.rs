@@ -96,7 +96,7 @@ pub(super) fn agrees(
         match (find(arguments, path), header(head, name)) {
             (None | Some(Json::Null), None) => {}
             (None | Some(Json::Null), Some(_)) => {
-                return Err(mismatch("repeats an argument that is not there"));
+                return Err(mismatch("repeats a missing argument"));
             }
             (Some(_), None) => return Err(mismatch("of an argument is missing")),
             (Some(value), Some(written)) if same(value, written) => {}
@@ -105,7 +105,7 @@ pub(super) fn agrees(
     }
     let known = |name: &str| asked.iter().any(|(asked, _)| asked.eq_ignore_ascii_case(name));
     if head.params.iter().any(|(name, _)| !known(name)) {
-        return Err(mismatch("is none that the tool as it was signed asks for"));
+        return Err(mismatch("is not one that the signed tool asks for"));
     }
     Ok(())
 }
@@ -138,5 +138,5 @@ fn same(value: &Json<'_>, written: &str) -> bool {
 
 fn mismatch(what: &str) -> Refusal {
     Refusal::new(Code::HeaderMismatch, format!("an `Mcp-Param` header {what}"))
-        .with_hint("list the tools, and repeat in headers what the schema of the tool says")
+        .with_hint("list the tools, and repeat in headers the arguments that the tool's schema names")
 }

@@ -60,7 +60,7 @@ pub fn stage_of(generation: Generation, limits: InspectLimits) -> Stage {
 }
 
 impl Stage {
-    /// HELLO to the lock between `name` and the agent behind the route, as the gateway answers it.
+    /// HELLO to the lock between `name` and the route's upstream agent, as the gateway answers it.
     pub fn shake_hands(
         &self,
         name: &str,

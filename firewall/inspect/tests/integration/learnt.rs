@@ -35,7 +35,7 @@ fn mood() -> Value {
     json!({"concept_type": "my_mood", "value": "happy"})
 }
 
-/// What the agent behind says to `retailer-7`.
+/// What the upstream agent says to `retailer-7`.
 fn said_back(performative: &str, content: &Value) -> String {
     json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": performative, "context": SUPPLY,
         "sender_id": agent_id("wholesaler-1"), "receiver_id": agent_id("retailer-7"), "content": content})
@@ -73,7 +73,7 @@ impl Stage {
         self.answered(permit, 204, "").unwrap();
     }
 
-    /// The agent behind answers what was let pass.
+    /// The upstream agent answers what was let pass.
     fn answered(&self, permit: Permit, status: u16, reply: &str) -> Result<(), Refusal> {
         let (_, sent) = permit.spend();
         let (replier, reply) = (common::agent("wholesaler-1"), bytes::Bytes::from(reply.to_owned()));
@@ -93,7 +93,7 @@ fn a_name_that_was_settled_passes_in_its_session_and_records_say_that_it_is_lear
     let permit = stage.tell("retailer-7", Some(&lock), &mood()).unwrap();
     assert_eq!(permit.facts().concepts, ["learnt::my_mood"]);
     assert_eq!(permit.facts().policy_ids(), ["learnt.cedar#mood"]);
-    // the agent behind may say it back
+    // the upstream agent may say it back
     let (_, sent) = permit.spend();
     let reply = bytes::Bytes::from(said_back("INFORM", &mood()));
     let said = stage.inspector.inspect_reply(&sent, &common::agent("wholesaler-1"), 200, reply, NOW).unwrap();

@@ -76,7 +76,7 @@ fn a_lock_ends_at_its_expiry() {
     let v2 = "urn:contexts:payment:v2.0";
     stage.transfer("retailer-7", v2, Some(&session.lock), at(299)).unwrap();
     let refused = stage.transfer("retailer-7", v2, Some(&session.lock), at(300)).unwrap_err();
-    assert_eq!((refused.0, refused.1.as_str()), (Code::LockMismatch, "the lock is over"));
+    assert_eq!((refused.0, refused.1.as_str()), (Code::LockMismatch, "the lock has ended"));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn attack_text_in_the_box_of_a_handshake_beside_its_address() {
         let refused =
             common::say(&stage.inspector, &stage.route, "retailer-7", message(content), NOW).unwrap_err();
         assert_eq!(refused.code(), Code::ContentUninspectable);
-        assert_eq!(refused.reason(), "`/content` is of a handshake, which this route does not open");
+        assert_eq!(refused.reason(), "`/content` belongs to a handshake, and this route opens none");
     }
     let mut open = Route::clone(&stage.route);
     open.options.passes_handshakes = true;
@@ -271,7 +271,7 @@ fn attack_a_stream_outlives_the_lock_that_it_was_asked_for_under() {
     let over = |refusal: semgate_inspect::Refusal| {
         assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::LockMismatch)));
         assert_eq!(refusal.delivered(), semgate_inspect::Delivered::Yes);
-        assert!(refusal.detail().contains("the lock is over"), "{}", refusal.detail());
+        assert!(refusal.detail().contains("the lock has ended"), "{}", refusal.detail());
     };
     over(event(at(300)).unwrap_err());
     // one that is silent too
@@ -308,7 +308,7 @@ fn attack_notifications_went_on_after_the_lock_that_their_configuration_was_set_
     let before = notify(at(299)).unwrap();
     let refusal = notify(at(300)).unwrap_err();
     assert_eq!(refusal.code(), Code::LockMismatch, "{refusal}");
-    assert!(refusal.reason().contains("the push configuration was set under"), "{refusal}");
+    assert!(refusal.reason().contains("the push configuration depends on it"), "{refusal}");
     // one that waited for its target too
     let late = stage.inspector.renew_notification(before, &wholesaler, body(), at(300));
     assert_eq!(late.unwrap_err().code(), Code::LockMismatch);

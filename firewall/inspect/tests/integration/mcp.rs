@@ -214,7 +214,7 @@ fn rounds_of(method: &str, member: &str) {
     let refused = ask(other, Some("st-1")).unwrap_err();
     assert_eq!(
         (refused.code(), refused.reason()),
-        (Code::Malformed, "`/params/requestState` is none that this agent was given for this request"),
+        (Code::Malformed, "`/params/requestState` is not a state that this agent received for this request"),
         "{method}"
     );
 }
@@ -228,14 +228,14 @@ fn attack_a_request_state_carries_prose_past_a_route_without_text_and_past_polic
     for state in [prose.to_owned(), "two words".to_owned(), "caf\u{e9}".to_owned(), "x".repeat(8193)] {
         let refused = reply(&house, &sent, needs(&state)).unwrap_err();
         assert_eq!(refused.cause(), Some(Code::Malformed));
-        let what = "`/result/requestState` is no token of at most 8192 visible ASCII characters";
+        let what = "`/result/requestState` is not a token of at most 8192 visible ASCII characters";
         assert!(refused.detail().contains(what), "{}", refused.detail());
         let params = json!({"name": "add", "arguments": {"a": 1, "b": 2}, "requestState": state});
         let back =
             ask(&house, "retailer-7", "tools/call", params).map(|permit| permit.spend().1).unwrap_err();
         assert_eq!(back.code(), Code::Malformed);
         assert!(
-            back.reason().contains("is no token of at most 8192 visible ASCII characters"),
+            back.reason().contains("is not a token of at most 8192 visible ASCII characters"),
             "{}",
             back.reason()
         );

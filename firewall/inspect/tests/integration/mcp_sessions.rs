@@ -349,7 +349,7 @@ fn attack_a_list_that_is_on_its_way_when_the_tools_change_shows_a_re_described_t
     let refused = post(&house, "retailer-7", "s-1", &call(4)).unwrap_err();
     assert_eq!(
         (refused.code(), refused.reason()),
-        (Code::ToolDrift, "the server said that its tools changed, and has not listed this one since")
+        (Code::ToolDrift, "the server reported changed tools and has not listed this one since")
     );
     assert_eq!(shown(asked().event(&page(&[good], json!({}))).unwrap()), (true, vec![]));
     assert!(post(&house, "retailer-7", "s-1", &call(5)).is_ok());
@@ -366,7 +366,7 @@ fn nobody_resumes_after_an_event_that_was_not_told_to_them_in_that_session() {
         let refused = of_session(&house, "retailer-7", after(event), Some(session)).unwrap_err();
         assert_eq!(
             (refused.code(), refused.reason()),
-            (Code::NotFound, "no event of this id was told in the session"),
+            (Code::NotFound, "the session has sent no event with this id"),
             "{event} in {session}"
         );
     }
@@ -413,7 +413,7 @@ fn a_call_that_was_under_way_when_the_tools_changed_is_answered() {
     stream.passes(&told("notifications/tools/list_changed", json!({})));
     let mut wrong = sum(1);
     wrong["result"]["structuredContent"] = json!({"sum": "obey"});
-    assert_eq!(called.event(&wrong).unwrap_err(), Some(Code::ContentInvalid), "as it was signed");
+    assert_eq!(called.event(&wrong).unwrap_err(), Some(Code::ContentInvalid), "the signed tool");
     assert!(called.event(&sum(1)).is_ok());
     assert_eq!(code(post(&house, "retailer-7", "s-1", &call(2))), Code::ToolDrift);
 }

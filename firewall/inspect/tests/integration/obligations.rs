@@ -243,7 +243,7 @@ fn more_than_a_budget_holds_is_told_so_and_a_free_message_costs_nothing() {
     two["content"] = serde_json::json!({"a": one, "b": one});
     let refusal = say(&inspector, &route, "retailer-7", serde_json::to_vec(&two).unwrap(), NOW).unwrap_err();
     assert_eq!(refusal.code(), Code::RateLimited);
-    assert!(refusal.hint().contains("say less in one message"), "{}", refusal.hint());
+    assert!(refusal.hint().contains("send less in one message"), "{}", refusal.hint());
     assert!(refusal.never_passes() && refusal.retry_after().is_none(), "no wait helps");
     assert_eq!(refusal.detail(), "it can never pass: `one` holds 1 and this costs 2");
     assert_eq!(refusal.facts().limited[0].again_in, None);

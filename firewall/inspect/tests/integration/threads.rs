@@ -93,7 +93,7 @@ fn attack_a_caller_that_was_disabled_heard_whole_replies_in_which_no_concept_is(
     for heard in [whole, event].into_iter().chain(empty) {
         let refused = heard.unwrap_err();
         assert_eq!((refused.code(), refused.cause()), (Code::ReplyRefused, Some(Code::PolicyDenied)));
-        assert!(refused.detail().contains("an end of the exchange is disabled"), "{}", refused.detail());
+        assert!(refused.detail().contains("an agent of this exchange is disabled"), "{}", refused.detail());
     }
 }
 
@@ -489,9 +489,9 @@ fn who_speaks_another_version_than_it_says_is_told_what_to_send() {
     };
     let no_header = ask("a2a, both versions", Call::a2a(Version::V03, Form::JsonRpc), base("a2a flight"));
     assert_eq!(no_header.code(), Code::MethodUnsupported);
-    assert!(no_header.hint().contains("without the header `A2A-Version` speaks 0.3"), "{}", no_header.hint());
+    assert!(no_header.hint().contains("without the header `A2A-Version` uses 0.3"), "{}", no_header.hint());
     let prefixed = json!({"tenant": "v1", "id": "t-1"}).to_string().into_bytes();
     let prefixed = ask("a2a", Call::a2a(Version::V10, Form::Rest(Operation::GetTask)), prefixed);
     assert_eq!(prefixed.code(), Code::Malformed);
-    assert!(prefixed.hint().contains("no `v1` before them"), "{}", prefixed.hint());
+    assert!(prefixed.hint().contains("no `v1` prefix"), "{}", prefixed.hint());
 }

@@ -70,7 +70,7 @@ fn attack_what_a_policy_forbids_is_split_over_the_text_parts_of_one_message() {
         }
         let refusal = asks(&house, texts).unwrap_err();
         assert_eq!(refusal.code(), Code::PolicyDenied, "{texts:?}");
-        assert!(refusal.reason().ends_with("its parts read as one text"), "{}", refusal.reason());
+        assert!(refusal.reason().ends_with("when its parts are read as one text"), "{}", refusal.reason());
         assert_eq!(refusal.facts().policy_ids(), [policy], "{texts:?}");
     }
     assert_eq!(asks(&house, &["DEL", "ETE"]).unwrap_err().hint(), "nothing is deleted here");
@@ -172,7 +172,11 @@ fn what_is_appended_is_bounded_with_a_byte_for_each_boundary() {
     tells("bb").unwrap();
     let refusal = tells("bbb").unwrap_err();
     assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::ContentUninspectable)));
-    assert!(refusal.detail().contains("more text than can be judged together"), "{}", refusal.detail());
+    assert!(
+        refusal.detail().contains("the appended text is more than can be judged together"),
+        "{}",
+        refusal.detail()
+    );
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn attack_a_second_artifact_of_one_id_in_a_task_hides_the_first_from_what_is_app
     let hidden = task(json!([artifact("DEL"), artifact("zzz")]));
     let refusal = streams(&house(), &[hidden, appended("ETE", true)]).unwrap_err();
     assert_eq!(refusal.code(), Code::UpstreamInvalid);
-    assert!(refusal.detail().contains("is that of an artifact before it"), "{}", refusal.detail());
+    assert!(refusal.detail().contains("is the id of an earlier artifact"), "{}", refusal.detail());
     let refusal = streams(&house(), &[task(json!([artifact("DEL")])), appended("ETE", true)]).unwrap_err();
     assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::PolicyDenied)));
 }

@@ -38,7 +38,7 @@ impl fmt::Display for SecretFault {
             Self::Lines => "the secret file does not have one line, or two",
             Self::Encoding => "a line of the secret file is not base64url without padding",
             Self::Length => "a secret does not have 32 to 1024 bytes",
-            Self::Zeros => "a secret is nothing but zeros",
+            Self::Zeros => "a secret consists of zeros only",
             Self::Randomness => "the source of randomness failed",
         })
     }

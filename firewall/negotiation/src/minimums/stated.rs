@@ -36,7 +36,7 @@ pub enum StatedFault {
 impl fmt::Display for StatedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pair => "the pair of a record is not two spiffe ids in the order of their bytes",
+            Self::Pair => "the pair of a record is not two spiffe ids sorted by bytes",
             Self::Minimum => "the minimums of a record are not lines with versions, or too many",
         })
     }

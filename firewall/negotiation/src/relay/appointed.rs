@@ -1,4 +1,4 @@
-//! Keys that the agent behind states: the gateway's, for callers, and its own.
+//! Keys that the upstream agent states: the gateway's, for callers, and its own.
 
 use super::Relay;
 use crate::HandshakeFault;
@@ -14,7 +14,7 @@ use semgate_certs::SecureRandom;
 use semgate_contexts::Digest;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The agent behind states the gateway's key as the one to seal HELLOs to, and its own for messages from the gateway.
+/// The upstream agent states the gateway's key as the one to seal HELLOs to, and its own for messages from the gateway.
 #[derive(Debug)]
 pub struct Appointed {
     statement: Vec<u8>,
@@ -40,7 +40,7 @@ impl Appointed {
 pub(super) struct Appointment(Mutex<Option<Arc<Appointed>>>);
 
 impl Relay {
-    /// The question to the agent behind, for [`crate::Endpoint::appoint`]: `{"jws", "x5c"}`. `None` without lock keys, from
+    /// The question to the upstream agent, for [`crate::Endpoint::appoint`]: `{"jws", "x5c"}`. `None` without lock keys, from
     /// which the gateway's key comes.
     ///
     /// # Errors

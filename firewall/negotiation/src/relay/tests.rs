@@ -23,7 +23,7 @@ struct Stage {
     agent: Endpoint,
     own: Sessions,
     now: u64,
-    /// What the gateway and the agent behind can speak.
+    /// What the gateway and the upstream agent can speak.
     here: ResponderConfig,
     agent_config: ResponderConfig,
 }
@@ -103,7 +103,7 @@ impl Stage {
         }
     }
 
-    /// HELLO as far as the agent behind: what awaits the SELECT at the gateway, and the bytes that the agent gets.
+    /// HELLO as far as the upstream agent: what awaits the SELECT at the gateway, and the bytes that the agent gets.
     fn passed(
         &self,
         hello: &[u8],
@@ -137,7 +137,7 @@ impl Stage {
         (closing, self.say(Kind::Lock, &lock))
     }
 
-    /// A SELECT of the agent behind, sealed or not, changed and signed again by `by`.
+    /// A SELECT of the upstream agent, sealed or not, changed and signed again by `by`.
     fn select_by(&self, by: &Identity, hello: &Digest, change: impl Fn(&mut Select)) -> Signed {
         let mut select = Select {
             nonce: [1; 16],
@@ -153,7 +153,7 @@ impl Stage {
         by.sign(&select, &self.world.random).unwrap()
     }
 
-    /// A LOCK as far as the agent behind, and whether the gateway takes it.
+    /// A LOCK as far as the upstream agent, and whether the gateway takes it.
     fn taken(&self, lock: &[u8]) -> Result<Box<RelayedLock>, HandshakeFault> {
         match self.relay.receive(lock, &self.at())? {
             RelayedMessage::Lock(locking) => Ok(locking),
@@ -178,7 +178,7 @@ fn f0_47_two_agents_agree_through_a_gateway_and_all_three_hold_one_session() {
         let theirs = stage.answer_of_agent(&lock).unwrap();
         let granted = stage.relay.granted(locking, &theirs.body, &stage.at()).unwrap();
         let session = closing.granted(&Stage::carried(&granted.body), NOW).unwrap();
-        // the lock is the gateway's, about the session that the agent behind computed by itself
+        // the lock is the gateway's, about the session that the upstream agent computed by itself
         assert_eq!(session_of(&session.lock), theirs.session);
         let question = LockQuestion {
             lock: &session.lock,

@@ -1,5 +1,5 @@
 //! The vectors of "A gateway between two agents" in `docs/spec/snl.md`: one sealed HELLO and its SELECT on both sides of a gateway, with fixed keys and
-//! times, and what the agent behind refuses. As with the other vectors, `SEMGATE_WRITE_VECTORS=1` writes a new file.
+//! times, and what the upstream agent refuses. As with the other vectors, `SEMGATE_WRITE_VECTORS=1` writes a new file.
 
 use super::*;
 use crate::endpoint::written;
@@ -109,7 +109,7 @@ impl Read {
         Trust { roots: &self.roots, prefix: &self.prefix }
     }
 
-    /// As the agent behind, or, with the gateway's key and no gateway before it, as the gateway.
+    /// As the upstream agent, or, with the gateway's key and no gateway before it, as the gateway.
     fn receive_hello(
         &self,
         message: &Value,

@@ -51,7 +51,7 @@ pub(crate) const REST: A2a<Rest> = A2a(PhantomData);
 pub(crate) const GRPC: A2a<Grpc> = A2a(PhantomData);
 
 /// The hint for a request in a version that is not carried.
-pub(crate) const VERSION_HINT: &str = "name a version that this address speaks, such as `A2A-Version: 1.0`";
+pub(crate) const VERSION_HINT: &str = "name a version that this address supports, such as `A2A-Version: 1.0`";
 
 impl<T: Transport> A2a<T> {
     const TRAITS: Traits = Traits {
@@ -150,11 +150,11 @@ impl<T: Transport> Protocol for A2a<T> {
         match (fault.kind, fault.path.as_str(), call.version) {
             (FaultKind::MethodUnsupported, "/method", Version::V03) if versions.contains(&Version::V10) => {
                 Some(
-                    "a request without the header `A2A-Version` speaks 0.3: send `A2A-Version: 1.0` with a method of 1.0",
+                    "a request without the header `A2A-Version` uses 0.3: send `A2A-Version: 1.0` with a method of 1.0",
                 )
             }
             (FaultKind::MethodUnsupported, "/method", Version::V10) => {
-                Some("`A2A-Version: 1.0` goes with the methods of 1.0, such as `SendMessage`")
+                Some("`A2A-Version: 1.0` requires the methods of 1.0, such as `SendMessage`")
             }
             (FaultKind::Malformed, "/tenant", _) => T::TENANT_HINT,
             _ => None,

@@ -220,7 +220,7 @@ impl AgentError {
         let number = object(json, "/error")?.get("code").and_then(Json::as_number);
         match number.and_then(|number| number.as_i64_exact()) {
             Some(number) => Ok(Self { known: ProtocolError::of_number(number) }),
-            None => Err(MessageFault::malformed("/error/code", "is no integer")),
+            None => Err(MessageFault::malformed("/error/code", "is not an integer")),
         }
     }
 

@@ -3,9 +3,9 @@
 //! The gateway judges that JSON but forwards the bytes. So every byte must have exactly one meaning, on which all readers
 //! agree. Refused are:
 //! - a field that the protocol does not have (readers drop it or keep it unseen)
-//! - a singular field that is there twice (readers keep the last, or merge), and a second member of a `oneof`
+//! - a singular field that is present twice (readers keep the last, or merge), and a second member of a `oneof`
 //! - a number that is not in its shortest form, is cut to fewer bits, or has no name
-//! - text that is not UTF-8, a map key that is there twice, a `Value` that holds nothing, and a number that is not finite
+//! - text that is not UTF-8, a map key that is present twice, a `Value` that holds nothing, and a number that is not finite
 //!
 //! The rules are in `docs/spec/a2a-grpc.md`; the protocol's own definition is in `proto/`.
 
@@ -98,7 +98,7 @@ pub fn request(operation: Operation, bytes: &[u8], limits: &Limits) -> Read<Vec<
 /// As for [`request`]; and for an operation whose answer is a stream.
 pub fn reply(operation: Operation, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     if operation.streams() {
-        return Err(MessageFault::malformed("", "is no message but one of a stream"));
+        return Err(MessageFault::malformed("", "is a message that only a stream carries"));
     }
     read(of(operation)?.answers, bytes, limits)
 }
@@ -133,7 +133,7 @@ fn of(operation: Operation) -> Read<&'static schema::Method> {
     schema::method(operation).ok_or_else(|| MessageFault {
         kind: FaultKind::MethodUnsupported,
         path: String::new(),
-        what: "is no method of the service",
+        what: "is not a method of the service",
     })
 }
 

@@ -87,9 +87,9 @@ pub(super) fn message<'j>(
     }
     let message_id = required(message_id, path, "messageId")?;
     let role = Role::parse(required(role, path, "role")?, frame)
-        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is no role of this version"))?;
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not a role of this version"))?;
     let row = rows(role)
-        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role that speaks here"))?;
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role of the sender here"))?;
     let performative = claim(metadata, path, location, row, frame, out)?;
     part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
@@ -101,7 +101,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     if json.as_str() == Some(expected) {
         return Ok(());
     }
-    Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object that stands here"))
+    Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object expected here"))
 }
 
 /// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
@@ -118,7 +118,7 @@ pub(super) fn claim<'j>(
     let members = object(metadata, &path)?;
     let claim_json = members.get(frame.reading.extension);
     if members.case_variant_of(&[frame.reading.extension]).is_some() {
-        return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
+        return Err(MessageFault::malformed(path, "names the extension in different case"));
     }
     if !frame.reading.admit.data {
         frame.passes(members, &path)?;
@@ -161,7 +161,7 @@ fn claimed<'j>(
     if let Some(urn) = urn {
         out.claims.push(Claim { urn, digest, lock, location });
     } else if digest.is_some() || lock.is_some() {
-        return Err(MessageFault::malformed(path, "holds a digest or lock and no context"));
+        return Err(MessageFault::malformed(path, "holds a digest or lock without a context"));
     }
     Ok(performative)
 }
@@ -174,7 +174,7 @@ fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
     if row.allowed.contains(performative) {
         Ok(performative)
     } else {
-        Err(MessageFault::malformed(at(path, "performative"), "is not one that may be carried here"))
+        Err(MessageFault::malformed(at(path, "performative"), "is not allowed here"))
     }
 }
 
@@ -190,7 +190,7 @@ pub(super) fn extensions(json: &Json<'_>, path: &str, frame: &Frame<'_>) -> Read
         let text = item.as_str();
         let admitted = frame.reading.admit.data && text.and_then(identifier).is_some();
         if text != Some(frame.reading.extension) && !admitted {
-            return fault("names an extension that is not carried");
+            return fault("names an extension that is not supported");
         }
     }
     Ok(())
@@ -200,7 +200,7 @@ fn references<'j>(json: &'j Json<'j>, path: &str, out: &mut Message<'j>) -> Read
     for item in array(json, path, "referenceTaskIds")? {
         let Some(task) = item.as_str().and_then(identifier) else {
             let path = at(path, "referenceTaskIds");
-            return Err(MessageFault::malformed(path, "holds something that is no identifier"));
+            return Err(MessageFault::malformed(path, "holds a value that is not an identifier"));
         };
         note(&mut out.threads.tasks, task);
     }

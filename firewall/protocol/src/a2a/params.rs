@@ -184,7 +184,7 @@ fn out_of_bounds(name: &str, value: &Json<'_>) -> Option<&'static str> {
         "pageSize" => (!(1..=100).contains(&number())).then_some("is not between 1 and 100"),
         "historyLength" => (number() < 0).then_some("is below 0"),
         "statusTimestampAfter" => {
-            (!value.as_str().is_some_and(task::is_moment)).then_some("is no moment of the calendar")
+            (!value.as_str().is_some_and(task::is_moment)).then_some("is not a valid date and time")
         }
         _ => None,
     }
@@ -203,7 +203,7 @@ pub(super) fn is_proto_name(key: &str, name: &str) -> bool {
 
 /// The fault of a member that is there by both of its names.
 pub(super) fn twice(path: &str, name: &str) -> MessageFault {
-    MessageFault { kind: FaultKind::DuplicateKey, path: at(path, name), what: "is there twice, by two names" }
+    MessageFault { kind: FaultKind::DuplicateKey, path: at(path, name), what: "is present under two names" }
 }
 
 /// Reads a member that refers to no task, conversation or configuration.
@@ -218,7 +218,7 @@ fn plain(member: Member, value: &Json<'_>, path: &str, key: &str, frame: &Frame<
             if name == "TASK_STATE_UNSPECIFIED" || State::parse(name, frame.version).is_some() {
                 return Ok(());
             }
-            Err(MessageFault::malformed(at(path, key), "is no state of a task"))
+            Err(MessageFault::malformed(at(path, key), "is not a state of a task"))
         }
         _ => id(value, path, key).map(drop),
     }
@@ -227,7 +227,7 @@ fn plain(member: Member, value: &Json<'_>, path: &str, key: &str, frame: &Frame<
 /// An integer of 32 bits.
 pub(super) fn count(value: &Json<'_>, path: &str, key: &str) -> Read<()> {
     let fits = value.as_number().and_then(|n| n.as_i64_exact()).is_some_and(|n| i32::try_from(n).is_ok());
-    if fits { Ok(()) } else { Err(MessageFault::malformed(at(path, key), "is no integer of 32 bits")) }
+    if fits { Ok(()) } else { Err(MessageFault::malformed(at(path, key), "is not a 32-bit integer")) }
 }
 
 /// True or false.

@@ -130,7 +130,7 @@ fn new<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
             return Err(MessageFault::malformed(at(path, "filename"), "does not belong to a data part"));
         }
         if media.is_some_and(|media| media != "application/json" && !media.ends_with("+json")) {
-            return Err(MessageFault::malformed(at(path, "mediaType"), "is no media type of json"));
+            return Err(MessageFault::malformed(at(path, "mediaType"), "is not a JSON media type"));
         }
     } else {
         string(value, path, member)?;
@@ -146,7 +146,7 @@ fn old<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
         "text" => "text",
         "file" => "file",
         "data" => "data",
-        _ => return Err(MessageFault::malformed(at(path, "kind"), "is no kind of part")),
+        _ => return Err(MessageFault::malformed(at(path, "kind"), "is not a kind of part")),
     };
     let (mut value, mut metadata) = (None, None);
     for (key, content) in object.iter() {
@@ -240,5 +240,5 @@ fn media_type<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str>
             (kind, "*") => listed(kind),
             (kind, sub) => listed(kind) && word(sub),
         });
-    if fits { Ok(text) } else { Err(MessageFault::malformed(at(path, member), "is no media type")) }
+    if fits { Ok(text) } else { Err(MessageFault::malformed(at(path, member), "is not a media type")) }
 }

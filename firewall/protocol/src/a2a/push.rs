@@ -150,7 +150,7 @@ fn secret(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     if text.len() <= MAX_SECRET && text.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(MessageFault::malformed(at(path, member), "is no token of at most 4096 visible ASCII characters"))
+    Err(MessageFault::malformed(at(path, member), "is not a token of at most 4096 visible ASCII characters"))
 }
 
 /// Refuses a named tenant other than the route's. proto3 writes an absent string as an empty one.

@@ -183,8 +183,8 @@ fn one_of<'j>(
         ("artifactUpdate", false, Events::Yes) | ("artifact-update", true, Events::Yes) => {
             artifact_update(value, &path, frame, out)
         }
-        _ if frame.old() => Err(MessageFault::malformed(at(&path, "kind"), "is no kind that answers this")),
-        _ => Err(MessageFault::malformed(path, "is no member that answers this")),
+        _ if frame.old() => Err(MessageFault::malformed(at(&path, "kind"), "is not a kind that fits here")),
+        _ => Err(MessageFault::malformed(path, "is not a member that fits here")),
     }
 }
 
@@ -271,7 +271,7 @@ fn artifact_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
         let path = format!("{path}/parts/{n}/data");
         return Err(MessageFault::malformed(
             path,
-            "is data put behind what came before: a concept is never split over events",
+            "appends data to earlier data: a concept is never split over events",
         ));
     }
     let artifact = task::artifact(artifact, &path, "/result/artifactUpdate/artifact/metadata", frame, out)?;
@@ -290,7 +290,7 @@ fn config<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
 fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
     let (mut items, mut location) = (&[][..], path.to_owned());
     if frame.old() {
-        items = json.as_array().ok_or_else(|| MessageFault::malformed(path, "is no array"))?;
+        items = json.as_array().ok_or_else(|| MessageFault::malformed(path, "is not an array"))?;
     } else {
         for (key, value) in object(json, path)?.iter() {
             match key {
@@ -316,6 +316,6 @@ pub(super) fn page_token<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Re
         "" => Ok(None),
         text => identifier(text)
             .map(Some)
-            .ok_or_else(|| MessageFault::malformed(at(path, member), "is no identifier")),
+            .ok_or_else(|| MessageFault::malformed(at(path, member), "is not an identifier")),
     }
 }

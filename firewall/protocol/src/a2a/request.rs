@@ -53,7 +53,7 @@ pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Re
         Form::Rest(operation) | Form::Grpc(operation) => {
             let frame = Frame { version: call.version, reading, rpc: false };
             if call.version == super::Version::V03 {
-                return Err(unsupported("is a transport that 0.3 is not read in"));
+                return Err(unsupported("is a transport that 0.3 does not support here"));
             }
             asked(operation, Some(json), "", &frame)
         }
@@ -83,7 +83,7 @@ fn envelope<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<
     let wrong = || MessageFault::malformed("/id", "is neither an identifier nor an integer");
     let id = id.map(|id| RpcId::read(id).ok_or_else(wrong)).transpose()?;
     let operation = Operation::of_method(required(method, "", "method")?, call.version)
-        .ok_or_else(|| unsupported("is no method of this version of A2A"))?;
+        .ok_or_else(|| unsupported("is not a method of this A2A version"))?;
     let frame = Frame { version: call.version, reading, rpc: true };
     let mut message = asked(operation, params, "/params", &frame)?;
     // A notification is refused last: the protocol has a number of its own for every other fault.

@@ -27,7 +27,7 @@ impl Transport for Rest {
     const BYTES: RequestBytes = RequestBytes::Part;
     const SUCCESSES: &'static [u16] = &[201, 202];
     const TENANT_HINT: Option<&'static str> = Some(
-        "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
+        "paths of 1.0 have no `v1` prefix: the first segment is the tenant, and must be the tenant of the route",
     );
 
     fn status_error(status: u16, body: &Json<'_>) -> Option<AgentError> {
@@ -53,12 +53,12 @@ pub struct Routed<'p> {
 ///
 /// # Errors
 /// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have. `malformed` for an id
-/// or tenant that is no identifier, holds `%`, `;`, `?` or `#`, or is `.` or `..`.
+/// or tenant that is not an identifier, holds `%`, `;`, `?` or `#`, or is `.` or `..`.
 pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
     let unsupported = || MessageFault {
         kind: FaultKind::MethodUnsupported,
         path: String::new(),
-        what: "the path, or the method on it, is none of the HTTP+JSON binding",
+        what: "the path, or the method on it, is not part of the HTTP+JSON binding",
     };
     let parts: Vec<&str> = path.strip_prefix('/').ok_or_else(unsupported)?.split('/').collect();
     let routed = plain(method, &parts)
@@ -72,7 +72,7 @@ pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
     for segment in [routed.tenant, routed.task, routed.config].into_iter().flatten() {
         let one_reading = !matches!(segment, "." | "..") && !segment.contains(['%', ';', '?', '#']);
         if identifier(segment).is_none() || !one_reading {
-            return Err(MessageFault::malformed("", "the path holds what is no plain identifier"));
+            return Err(MessageFault::malformed("", "the path holds an invalid identifier"));
         }
     }
     Ok(routed)
@@ -155,7 +155,7 @@ const fn has_body(operation: Operation) -> bool {
 fn from_body(operation: Operation, json: &Json<'_>, path: &[(&str, &str)], out: &mut Members) -> Read<()> {
     let members = object(json, "")?;
     if !has_body(operation) && !members.is_empty() {
-        return Err(MessageFault::malformed("", "there is a body, which the operation does not have"));
+        return Err(MessageFault::malformed("", "there is a body, but the operation takes none"));
     }
     for (key, value) in members.iter() {
         match path.iter().find(|(name, _)| *name == key) {
@@ -177,12 +177,12 @@ fn from_query(operation: Operation, query: &Query<'_>, path: &[(&str, &str)], ou
         match member {
             Member::Task | Member::Config => return Err(unknown()),
             Member::Tenant if path.iter().any(|(known, _)| known == name) => {
-                return Err(MessageFault::malformed("", "the tenant is named by path and query"));
+                return Err(MessageFault::malformed("", "both the path and the query name the tenant"));
             }
             Member::Count => {
                 let number = value.parse::<i32>().ok().filter(|number| number.to_string() == value);
                 let number = number.ok_or_else(|| {
-                    MessageFault::malformed("", "the query has a parameter that is no integer of 32 bits")
+                    MessageFault::malformed("", "the query has a parameter that is not a 32-bit integer")
                 })?;
                 out.put(name, |out| *out += &number.to_string());
             }

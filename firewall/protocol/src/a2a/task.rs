@@ -55,7 +55,7 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
         let path = format!("{path}/artifacts/{n}");
         // readers append to the first artifact of that id, or to the last
         if !known.insert(artifact(item, &path, "/result/task/artifacts/metadata", frame, out)?) {
-            return Err(MessageFault::malformed(at(&path, "artifactId"), "is that of an artifact before it"));
+            return Err(MessageFault::malformed(at(&path, "artifactId"), "is the id of an earlier artifact"));
         }
     }
     for (n, item) in history.unwrap_or_default().iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn status<'j>(
         }
     }
     let state = State::parse(required(state, path, "state")?, frame.version)
-        .ok_or_else(|| MessageFault::malformed(at(path, "state"), "is no state of a task"))?;
+        .ok_or_else(|| MessageFault::malformed(at(path, "state"), "is not a state of a task"))?;
     let row = state.row();
     out.state = Some(state);
     out.performative = row.default;
@@ -141,7 +141,7 @@ pub(super) fn timestamp(text: &str, path: &str, member: &str, frame: &Frame<'_>)
     if fits {
         Ok(())
     } else {
-        Err(MessageFault::malformed(at(path, member), "is no timestamp of this version"))
+        Err(MessageFault::malformed(at(path, member), "is not a timestamp of this version"))
     }
 }
 

@@ -43,12 +43,12 @@ impl Version {
                     "the `A2A-Version` header and query parameter differ",
                 ));
             }
-            _ => return Err(MessageFault::malformed("", "`A2A-Version` is there more than once")),
+            _ => return Err(MessageFault::malformed("", "`A2A-Version` is present more than once")),
         };
         Self::parse(named).ok_or_else(|| MessageFault {
             kind: FaultKind::VersionUnsupported,
             path: String::new(),
-            what: "`A2A-Version` names a version that is not carried",
+            what: "`A2A-Version` names an unsupported version",
         })
     }
 }

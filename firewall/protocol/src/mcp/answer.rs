@@ -121,11 +121,11 @@ pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Part
 /// The number of an error.
 fn failed(error: &Json<'_>, result: Option<&Object<'_>>) -> Read<i32> {
     if result.is_some() {
-        return Err(MessageFault::malformed("/error", "stands beside a result"));
+        return Err(MessageFault::malformed("/error", "occurs together with a result"));
     }
     let number = error.as_object().and_then(|e| e.get("code")).and_then(Json::as_number);
     let number = number.and_then(|n| n.as_i64_exact()).and_then(|n| i32::try_from(n).ok());
-    number.ok_or_else(|| MessageFault::malformed("/error/code", "is no error number"))
+    number.ok_or_else(|| MessageFault::malformed("/error/code", "is not an error number"))
 }
 
 fn by_server<'j>(
@@ -142,10 +142,7 @@ fn by_server<'j>(
             return input_required(result, reading, out);
         }
         _ => {
-            return Err(MessageFault::malformed(
-                "/result/resultType",
-                "is no type of result that is carried here",
-            ));
+            return Err(MessageFault::malformed("/result/resultType", "is not a supported type of result"));
         }
     }
     out.prose = out.prose.saturating_add(form::cursor(result.get("nextCursor")));
@@ -195,7 +192,7 @@ fn settles(result: &Object<'_>) -> Read<()> {
         return Ok(());
     }
     let (kind, path) = (FaultKind::VersionUnsupported, at(PATH, "protocolVersion"));
-    Err(MessageFault { kind, path, what: "names no version with sessions that is carried" })
+    Err(MessageFault { kind, path, what: "names no supported version with sessions" })
 }
 
 fn list<'j>(result: &'j Object<'j>, member: &str) -> Read<&'j [Json<'j>]> {
@@ -267,7 +264,7 @@ fn input_request<'j>(
     let method = required(method, path, "method")?;
     let asks = [Operation::Elicit, Operation::CreateMessage, Operation::ListRoots];
     let Some(operation) = asks.into_iter().find(|operation| operation.method() == method) else {
-        return Err(MessageFault::malformed(at(path, "method"), "is none that a server may ask"));
+        return Err(MessageFault::malformed(at(path, "method"), "is not a request that a server may send"));
     };
     let params = or_empty(params);
     let path = at(path, "params");

@@ -28,7 +28,7 @@ impl Protocol for Mcp {
             calls_tools: true,
             names_context_in_replies: false,
             claim_hint: " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
-            version_hint: "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`",
+            version_hint: "name a version of MCP that this address supports: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`",
             form_hint: "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else",
         }
     }
@@ -60,8 +60,7 @@ impl Protocol for Mcp {
         reading: &Reading<'_>,
     ) -> Read<Message<'j>> {
         let head = call.mcp.as_deref();
-        let head =
-            head.ok_or_else(|| MessageFault::malformed("", "the request came without a head of mcp"))?;
+        let head = head.ok_or_else(|| MessageFault::malformed("", "the request has no MCP headers"))?;
         match question {
             Some(operation) => response(json, operation, head, reading),
             None if head.verb == Verb::Post => request(json, head, reading),

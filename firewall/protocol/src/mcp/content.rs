@@ -83,7 +83,7 @@ pub(super) fn say<'j>(
 }
 
 /// The text that stands for an error's own words where the route admits no text.
-pub const FAILED: &str = "the tool reported an error, and its own words do not pass here";
+pub const FAILED: &str = "the tool reported an error, and its text does not pass here";
 
 static FAILED_TEXT: Json<'static> = Json::String(std::borrow::Cow::Borrowed(FAILED));
 
@@ -204,7 +204,7 @@ pub(super) fn all_contents<'j>(
         if !given.zip(asked).is_some_and(|(given, asked)| resource::is_of(asked, given)) {
             return Err(MessageFault::malformed(
                 at(path, "uri"),
-                "is neither the resource that was asked for nor below it",
+                "is neither the requested resource nor below it",
             ));
         }
         contents(item, path, performative, reading, out)

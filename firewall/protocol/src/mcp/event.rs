@@ -85,7 +85,7 @@ fn subscribed(operation: Operation, asked: Option<&Asked>, subscription: Option<
         _ => return Ok(()),
     };
     if !fits {
-        return Err(MessageFault::malformed("/method", "is told only to who listens"));
+        return Err(MessageFault::malformed("/method", "is sent only to a listening client"));
     }
     if subscription.is_none() {
         return Err(MessageFault::malformed("/params/_meta", "does not name the subscription"));

@@ -22,7 +22,7 @@ fn line(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     if text.len() <= MAX_LINE && !text.chars().any(hidden) {
         return Ok(());
     }
-    Err(MessageFault::malformed(at(path, member), "is no line of at most 256 bytes"))
+    Err(MessageFault::malformed(at(path, member), "is not a line of at most 256 bytes"))
 }
 
 /// As the free text of contexts refuses them.
@@ -152,7 +152,7 @@ pub(super) fn capabilities(json: &Json<'_>, path: &str) -> Read<()> {
     if settings(json, MAX_DEPTH) {
         return Ok(());
     }
-    Err(MessageFault::malformed(path, "holds something that is no flag, number or word by name"))
+    Err(MessageFault::malformed(path, "holds a value that is not a flag, number or word"))
 }
 
 fn settings(json: &Json<'_>, depth: usize) -> bool {
@@ -183,5 +183,5 @@ pub(super) fn trace(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     if crate::removal::trace(member, json) {
         return Ok(());
     }
-    Err(MessageFault::malformed(at(path, member), "is no trace context"))
+    Err(MessageFault::malformed(at(path, member), "is not a trace context"))
 }

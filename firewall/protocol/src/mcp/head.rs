@@ -76,7 +76,7 @@ impl Head {
         self.version.as_deref().and_then(Revision::parse).ok_or_else(|| MessageFault {
             kind: FaultKind::VersionUnsupported,
             path: String::new(),
-            what: "the `MCP-Protocol-Version` header names no version that is carried",
+            what: "the `MCP-Protocol-Version` header names no supported version",
         })
     }
 

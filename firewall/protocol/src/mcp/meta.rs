@@ -72,7 +72,7 @@ pub(super) fn read<'j>(
             }
             ("io.modelcontextprotocol/logLevel", Of::Request) => {
                 if form::word(string(value, path, key)?, 16).is_none() {
-                    return Err(MessageFault::malformed(at(path, key), "is no level"));
+                    return Err(MessageFault::malformed(at(path, key), "is not a level"));
                 }
             }
             ("io.modelcontextprotocol/subscriptionId", Of::Notification | Of::Result) => {
@@ -103,10 +103,7 @@ fn claim<'j>(
             "performative" => {
                 let chosen = string(value, &path, key)?.parse::<Performative>().ok();
                 if !chosen.is_some_and(|chosen| allowed.contains(chosen)) {
-                    return Err(MessageFault::malformed(
-                        at(&path, key),
-                        "is not one that may be carried here",
-                    ));
+                    return Err(MessageFault::malformed(at(&path, key), "is not allowed here"));
                 }
                 performative = chosen;
             }

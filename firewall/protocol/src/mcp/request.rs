@@ -85,7 +85,7 @@ fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Mess
     let strict = !version.has_sessions() && message.rpc_id.is_some();
     let repeats = strict && operation == Operation::CallTool;
     if !repeats && !head.params.is_empty() {
-        return Err(mismatch("an `Mcp-Param` header repeats an argument that is not there"));
+        return Err(mismatch("an `Mcp-Param` header repeats a missing argument"));
     }
     head.agrees(operation, name, if strict { Needed::Yes } else { Needed::No })?;
     Ok(message)
@@ -103,7 +103,7 @@ pub(super) fn spoken<'j>(
     let operation = Operation::find(envelope.method, kind, speaker, version).ok_or_else(|| MessageFault {
         kind: FaultKind::MethodUnsupported,
         path: "/method".to_owned(),
-        what: "is no method that is carried from this side in this version",
+        what: "is not a method that this side can send in this version",
     })?;
     let default = operation.performative();
     let mut message = Message::new(Binding::Mcp, default);
@@ -234,7 +234,7 @@ pub(super) fn state<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j str> {
     form::word(text, MAX_STATE).ok_or_else(|| {
         MessageFault::malformed(
             at(path, "requestState"),
-            "is no token of at most 8192 visible ASCII characters",
+            "is not a token of at most 8192 visible ASCII characters",
         )
     })
 }
@@ -306,7 +306,7 @@ pub(super) fn named<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> 
     let object = object(json, path)?;
     let fits = |name: &str| !name.is_empty() && form::word(name, MAX_INPUT_NAME).is_some();
     if object.len() > MAX_INPUTS || !object.iter().all(|(name, _)| fits(name)) {
-        return Err(MessageFault::malformed(path, "holds more than 16, or has a name that is no word"));
+        return Err(MessageFault::malformed(path, "holds more than 16, or a name that is not a word"));
     }
     Ok(object)
 }

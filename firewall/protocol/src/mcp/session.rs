@@ -47,13 +47,13 @@ fn not_carried(what: &'static str) -> MessageFault {
 pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Message<'j>> {
     let version = head.settled()?;
     if !version.has_sessions() {
-        return Err(not_carried("this version has no sessions: `subscriptions/listen` is posted"));
+        return Err(not_carried("this version has no sessions: post `subscriptions/listen`"));
     }
     if head.session.is_none() {
         return Err(not_carried("there is no stream without a session"));
     }
     if head.method.is_some() || head.name.is_some() || !head.params.is_empty() {
-        return Err(mismatch("a header of the protocol repeats a body that is not there"));
+        return Err(mismatch("a header of the protocol repeats a missing body"));
     }
     let opens = matches!(head.verb, Verb::Open { .. });
     let mut message = Message::new(Binding::Mcp, if opens { Subscribe } else { Inform });
@@ -134,7 +134,7 @@ fn read<'j>(
         return Err(mismatch("a header of the protocol names a method, and the message has none"));
     }
     if !operation.versions(Speaker::Server).contains(&version) {
-        return Err(not_carried("no server asks for this"));
+        return Err(not_carried("no server sends this request"));
     }
     let parts = parted(json, None)?;
     let mut message = Message::new(Binding::Mcp, Inform);

@@ -257,7 +257,7 @@ fn a_second_request_in_a_batch_is_refused() {
     let batch = json!([value.clone(), value]);
     assert_eq!(fault(&(batch, head)).to_string(), "the body is a batch, which MCP does not have");
     let bare = fault(&(json!("hi"), new("tools/list", json!({})).1));
-    assert_eq!(bare.to_string(), "the body is no object");
+    assert_eq!(bare.to_string(), "the body is not an object");
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl MetaKeys {
     /// Reads entries: whole keys, or prefixes that end in `.` or `/`.
     ///
     /// # Errors
-    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, or is there twice. Also for one
+    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, or is present twice. Also for one
     /// in a reserved prefix, for a known key, and for more than 64 entries.
     pub fn parse(entries: &[String]) -> Result<Self, BadMetaKey> {
         let mut keys: Vec<Box<str>> = Vec::new();
@@ -62,19 +62,19 @@ impl MetaKeys {
             let fault = |why| Err(BadMetaKey { entry: entry.clone(), why });
             let word = entry.bytes().all(|b| b.is_ascii_graphic());
             if !word || entry.trim_end_matches(['.', '/']).is_empty() || entry.len() > MAX_ENTRY {
-                return fault("is no key or prefix of at most 128 visible ASCII characters");
+                return fault("is not a key or prefix of at most 128 visible ASCII characters");
             }
             if is_reserved(entry) {
-                return fault("stands in a prefix that is reserved");
+                return fault("has a reserved prefix");
             }
             if is_twin(entry) {
                 return fault("is always known");
             }
             if keys.iter().any(|key| **key == **entry) {
-                return fault("is there twice");
+                return fault("is present twice");
             }
             if keys.len() == MAX_ENTRIES {
-                return fault("is one more than 64");
+                return fault("exceeds the limit of 64 entries");
             }
             keys.push(entry.as_str().into());
         }

@@ -1,4 +1,4 @@
-//! Explanations of a line that is refused as a whole: its permits that come near, before any condition was looked at.
+//! Explanations of a line that is refused as a whole: its permits that come near, before any condition was evaluated.
 
 use semgate_contexts::{Line, Performative};
 use semgate_policies::{ConceptType, ParsedPolicy};

@@ -86,7 +86,7 @@ impl Explainer {
         let looks = columns.saturating_mul(classes.len()).saturating_mul(self.parsed.len());
         if looks > limits.max_matrix_looks {
             let what = format!(
-                "looks of a matrix of {} kinds of agents by {columns} performatives of concepts over {} policies",
+                "evaluations for a matrix of {} kinds of agents by {columns} performatives of concepts over {} policies",
                 classes.len(),
                 self.parsed.len()
             );

@@ -72,7 +72,7 @@ impl Explainer {
         recorded: Recorded<'_>,
     ) -> Result<Vec<Recalled>, String> {
         if asked.get("too_large").is_some() {
-            return Err("its questions were too large to be kept".to_owned());
+            return Err("its questions were too large for the record".to_owned());
         }
         let around = asked.get("around").and_then(Json::as_object).ok_or("it has no `around`")?;
         let questions = asked.get("questions").and_then(Json::as_array).ok_or("it has no `questions`")?;
@@ -95,7 +95,7 @@ impl Explainer {
             },
         };
         let one = |question: &Json<'_>| {
-            let kept = question.as_object().ok_or("a question that is no object")?;
+            let kept = question.as_object().ok_or("a question that is not an object")?;
             self.recall_one(self.pieces(parties, circumstances, kept)?, kept, recorded)
         };
         questions.iter().map(one).collect()
@@ -229,11 +229,11 @@ impl Explainer {
         circumstances: Circumstances<'a>,
         kept: &'a Object<'a>,
     ) -> Result<Pieces<'a>, String> {
-        let digest: Digest = Digest::parse(text(kept, "digest")?).map_err(|_| "a digest that is none")?;
+        let digest: Digest = Digest::parse(text(kept, "digest")?).map_err(|_| "an invalid digest")?;
         let (urn, name) = (text(kept, "context")?, text(kept, "shape")?);
         let learnt = kept.get("learnt").and_then(Json::as_bool).unwrap_or_default();
         let action: Performative =
-            text(kept, "performative")?.parse().map_err(|_| "a performative that is none")?;
+            text(kept, "performative")?.parse().map_err(|_| "an unknown performative")?;
         let mut shapes =
             self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)));
         let (of, typed) = if learnt {

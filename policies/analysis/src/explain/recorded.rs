@@ -17,7 +17,7 @@ pub struct Recorded<'a> {
     /// of the concept counts as one that they were taken out of.
     pub redacted: &'a [&'a str],
     /// True if the policies that are asked are those that decided (their digest is the record's `policy_digest`). What decided is then what
-    /// the record says, also where that depends on what was not kept.
+    /// the record says, also where that depends on values that were not kept.
     pub by_these: bool,
 }
 
@@ -59,9 +59,9 @@ impl Against<'_> {
 pub(super) fn unfit(at: Option<(String, &'static str)>) -> Explanation {
     let note = match &at {
         Some((path, rule)) => {
-            format!("policies cannot hold the value at `{path}` (rule `{rule}`), so none was asked")
+            format!("policies cannot represent the value at `{path}` (rule `{rule}`), so none was evaluated")
         }
-        None => "policies cannot hold a value that was not kept, so none was asked".to_owned(),
+        None => "policies cannot represent a value that was not kept, so none was evaluated".to_owned(),
     };
     let (path, rule) = at.unwrap_or_default();
     Explanation { verdict: Some(Verdict::Untypable { path, rule }), policies: Vec::new(), note: Some(note) }

@@ -34,7 +34,7 @@ pub(crate) fn resource(parsed: &ParsedPolicy, concept: ConceptType<'_>) -> Fit {
         // what nobody signed passes only by a permit that names it; every forbid holds for it
         ResourceConstraint::Any => {
             let holds = !(concept.is_learnt() && parsed.permits());
-            return Fit::of(holds, || "the policy would have to name what was learnt".to_owned());
+            return Fit::of(holds, || "the policy would have to name the learnt term".to_owned());
         }
         ResourceConstraint::Is(name) => name.to_string(),
         // an instance has no name and is in nothing

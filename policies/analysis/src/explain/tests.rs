@@ -229,7 +229,7 @@ fn a_matrix_that_would_take_too_long_is_refused_before_it_is_begun() {
     let limits = PolicyLimits { max_matrix_looks: 1_000, ..PolicyLimits::default() };
     let fault = explainer(&PolicySource::shipped()).matrix(&limits).unwrap_err().to_string();
     assert!(
-        fault.starts_with("looks of a matrix of ") && fault.ends_with(" policies: more than 1000"),
+        fault.starts_with("evaluations for a matrix of ") && fault.ends_with(" policies: more than 1000"),
         "{fault}"
     );
 }

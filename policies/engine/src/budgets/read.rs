@@ -173,7 +173,7 @@ impl Reader<'_> {
             resolved
         });
         if concept.is_some() && line.is_none() {
-            self.fault(pointer, "a `concept` needs its `line` beside it");
+            self.fault(pointer, "a `concept` needs its `line`");
         }
         let selector = Selector { line, concept, performative };
         if self.faults.len() == before && selector.weight() == 0 {
@@ -245,7 +245,7 @@ impl Reader<'_> {
             return None;
         }
         if TAKEN.contains(&name) || name.starts_with(BY_POLICY) {
-            self.fault(&format!("{pointer}/name"), "this name is that of another limit");
+            self.fault(&format!("{pointer}/name"), "another limit has this name");
             return None;
         }
         Some(name.into())
@@ -311,7 +311,7 @@ impl Reader<'_> {
             }
         }
         if !named {
-            self.fault(pointer, "is for nobody: leave `agents` and `groups` out to mean everybody");
+            self.fault(pointer, "applies to no agent: leave `agents` and `groups` out to mean all agents");
         }
         Some(whom)
     }
@@ -330,7 +330,7 @@ impl Reader<'_> {
         let Some(former) = self.former.filter(|former| former.agents.declares(kind, name)) else {
             return false;
         };
-        let why = "entities.json no longer declares this name, so that it means nobody";
+        let why = "entities.json no longer declares this name, so it matches no agent";
         let tolerated = former.tolerates(kind, name, self.agents, false);
         if tolerated {
             self.read.names.add(kind, name, tolerated, fault_at(pointer, why));

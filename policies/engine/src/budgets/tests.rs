@@ -86,8 +86,8 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
             "limits.json:1:2: at `/budget`: a member that is not one of `costs`, `budgets` (did you mean `budgets`?)",
         ),
         (r#"{"budgets": [{"name": "a b", "limit": "1/day"}]}"#, "at `/budgets/0/name`: a name is 1 to 64"),
-        (r#"{"budgets": [{"name": "ambiguity", "limit": "1/day"}]}"#, "that of another limit"),
-        (r#"{"budgets": [{"name": "policy-1", "limit": "1/day"}]}"#, "that of another limit"),
+        (r#"{"budgets": [{"name": "ambiguity", "limit": "1/day"}]}"#, "another limit has this name"),
+        (r#"{"budgets": [{"name": "policy-1", "limit": "1/day"}]}"#, "another limit has this name"),
         (
             r#"{"budgets": [{"name": "a", "limit": "1/days"}]}"#,
             "limits.json:1:28: at `/budgets/0/limit`: `second`, `minute`",
@@ -103,7 +103,7 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
             r#"{"budgets": [{"name": "a", "limit": "1/day", "groups": ["partner"]}]}"#,
             "(did you mean `partners`?)",
         ),
-        (r#"{"budgets": [{"name": "a", "limit": "1/day", "groups": []}]}"#, "is for nobody"),
+        (r#"{"budgets": [{"name": "a", "limit": "1/day", "groups": []}]}"#, "applies to no agent"),
         (
             r#"{"budgets": [{"name": "a", "limit": "1/day", "agents": ["retailer-7"]}]}"#,
             "did you mean `spiffe://semgate.test/agent/retailer-7`?",

@@ -41,7 +41,7 @@ pub(super) fn load(
 ) -> Result<PublisherPolicies, Vec<PolicyFault>> {
     let mut faults = Vec::new();
     if source.limits.is_some() {
-        let why = "budgets are of messages: a directory about publishers has no such file".to_owned();
+        let why = "budgets limit messages: a directory about publishers has no such file".to_owned();
         let location = crate::json_locations::of_file("limits.json");
         faults.push(PolicyFault::Json { location, pointer: String::new(), why });
     }
@@ -141,7 +141,7 @@ fn four_eyes(alone: &Alone, value: &str) -> Result<(), String> {
         return Err("it holds no text: write `@four_eyes`".to_owned());
     }
     if alone.policy.effect() == Effect::Forbid {
-        return Err("stands on a `permit` only: what is forbidden, nobody agrees to".to_owned());
+        return Err("is allowed on a `permit` only: nobody can approve a forbidden act".to_owned());
     }
     let publishes = |uid: &EntityUid| uid.id().unescaped() == PublisherAct::Publish.as_str();
     let may_publish = match alone.policy.action_constraint() {
@@ -150,7 +150,7 @@ fn four_eyes(alone: &Alone, value: &str) -> Result<(), String> {
         ActionConstraint::Eq(action) => publishes(&action),
     };
     if may_publish {
-        return Err("nothing is published with four eyes: name the other actions, `action in [Action::\"revoke\", …]`".to_owned());
+        return Err("publishing does not support four eyes: name the other actions, `action in [Action::\"revoke\", …]`".to_owned());
     }
     Ok(())
 }

@@ -143,7 +143,7 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
         (
             "@four_eyes permit (principal, action, resource);",
             "publishers.cedar:1:1",
-            "nothing is published with four eyes",
+            "publishing does not support four eyes",
         ),
         (
             "@four_eyes forbid (principal, action == Action::\"revoke\", resource);",

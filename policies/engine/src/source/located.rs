@@ -30,14 +30,14 @@ impl PolicySource {
             let path = entry.canonicalize().map_err(|why| unreadable(&entry, &why))?;
             let metadata = std::fs::metadata(&path).map_err(|why| unreadable(&path, &why))?;
             if !metadata.is_file() {
-                return Err(unreadable(&entry, &"no regular file"));
+                return Err(unreadable(&entry, &"not a regular file"));
             }
             if let Some(first) = files.first()
                 && first.path.parent() != path.parent()
             {
                 let parent = |path: &Path| path.parent().unwrap_or(path).display().to_string();
                 let why = format!(
-                    "its files lie in several directories, `{}` and `{}`: links must lead into one",
+                    "its files are in several directories, `{}` and `{}`: all links must lead into one directory",
                     parent(&first.path),
                     parent(&path)
                 );

@@ -20,7 +20,7 @@ fn attack_a_file_that_is_swapped_for_a_pipe_once_it_was_looked_at_holds_nobody_u
     let _ = std::fs::remove_file(&pipe);
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let fault = read_at_most(&pipe, 10, "p.cedar").unwrap_err().to_string();
-    assert!(fault.ends_with("cannot be read: no regular file"), "{fault}");
+    assert!(fault.ends_with("cannot be read: not a regular file"), "{fault}");
     std::fs::remove_file(&pipe).unwrap();
     std::fs::write(&pipe, "// one\n").unwrap();
     assert_eq!(read_at_most(&pipe, 10, "p.cedar"), Ok(b"// one\n".to_vec()));

@@ -174,7 +174,7 @@ fn attack_an_entry_cannot_give_what_only_can_be_shown() {
             ..one_file("permit (principal, action, resource);")
         };
         let faults = House::load(&source, shipped_contexts()).err().unwrap();
-        assert!(faults[0].contains("is a name of what agents show"), "{faults:?}");
+        assert!(faults[0].contains("names a credential that only an agent can show"), "{faults:?}");
     }
 }
 

@@ -98,7 +98,7 @@ fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines_and_the_first_i
     let [one] = &faults[..] else { panic!("{faults:?}") };
     let (location, report) = (
         one.to_string(),
-        "(that is so beside `urn:contexts:bad0:v1.0`, which is live and is not left out for a policy: write `resource is …` in the scope)",
+        "(this comes from `urn:contexts:bad0:v1.0`, which is live and which no policy displaces: write `resource is …` in the scope)",
     );
     assert!(location.starts_with("p.cedar:1:") && location.ends_with(report), "{location}");
     // as it says; and a start, at which nothing is live, leaves them out

@@ -61,7 +61,7 @@ fn a_forbid_of_one_that_no_permit_names_is_told_to_need_a_permit() {
     super::refused(
         &format!("{ALL}\n{forbid}"),
         &[
-            "p.cedar:2:40: no permit names a type of `learnt`: what two agents settle between themselves is there once the scope of a permit names it, and comes with no authority and no `--context`",
+            "p.cedar:2:40: no permit names a type of `learnt`: a learnt term exists only when the scope of a permit names it; no authority and no `--context` adds it",
         ],
     );
     super::loads(&format!("{NAMED}\n{forbid}"));

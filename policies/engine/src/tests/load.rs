@@ -220,7 +220,7 @@ fn characters_that_hide_what_is_read_are_refused_in_comments_too() {
         CONTINGENCY,
         "permit",
         "// everybody \u{202e}else\npermit",
-        &["p.cedar:1:14: a bidirectional control character (U+202E): what is read here is not what is shown"],
+        &["p.cedar:1:14: a bidirectional control character (U+202E): the display differs from the content"],
     );
     broken(
         CONTINGENCY,
@@ -236,13 +236,13 @@ fn attack_a_forbid_behind_what_only_looks_like_the_end_of_a_comment_is_not_lost(
     for c in ['\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\u{1c}', '\u{1e}', '\r'] {
         let text = format!("// no euro today{c}permit");
         let why = format!(
-            "p.cedar:1:17: a character at which some editors begin a new line, and a comment does not end as they show it (U+{:04X})",
+            "p.cedar:1:17: a character that some editors show as a line end, although a comment continues after it (U+{:04X})",
             u32::from(c)
         );
         broken(CONTINGENCY, "permit", &text, &[&why]);
     }
     for c in ['\u{200b}', '\u{2060}', '\u{ad}', '\u{feff}', '\u{e0041}', '\u{1b}', '\0'] {
-        let why = format!("p.cedar:1:6: a character that is not seen (U+{:04X})", u32::from(c));
+        let why = format!("p.cedar:1:6: an invisible character (U+{:04X})", u32::from(c));
         broken(CONTINGENCY, "permit", &format!("// se{c}cret\npermit"), &[&why]);
     }
     let windows = format!("// as\t\r\n{}", CONTINGENCY.replace('\n', "\r\n"));
@@ -273,7 +273,7 @@ fn a_file_that_a_cut_save_left_without_a_policy_is_refused_and_not_loaded_withou
         let (name, cut) = &mut source.files[4];
         assert_eq!(name, "payment.cedar");
         *cut = text.to_owned();
-        let fault = "`payment.cedar` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back \
+        let fault = "`payment.cedar` holds no policy: an interrupted save leaves such a file, without the forbids that it held (put back \
                      what it held, or remove the file)";
         let report = |faults: Vec<PolicyFault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
         let limits = PolicyLimits::default();
@@ -308,7 +308,7 @@ fn types_of_lines_that_no_context_has_are_told_once_for_each_line() {
     let payment = report.iter().find(|fault| fault.contains("`payment`")).unwrap();
     assert!(
         payment.starts_with("lines.cedar:")
-            && payment.contains(" more policies speak of it): they come with the authority"),
+            && payment.contains(" more policies name it): they come with the authority"),
         "{payment}"
     );
     // a slip of the pen is no line to come
@@ -380,12 +380,12 @@ fn what_is_no_regular_file_or_lies_elsewhere_is_refused_as_a_gateway_does_and_a_
     std::os::unix::fs::symlink("../outside.cedar", dir.join("o.cedar")).unwrap();
     refused("o.cedar", "links must lead into one");
     std::os::unix::fs::symlink("/dev/null", dir.join("o.cedar")).unwrap();
-    refused("o.cedar", "no regular file");
+    refused("o.cedar", "not a regular file");
     pipe("o.cedar");
-    refused("o.cedar", "o.cedar` cannot be read: no regular file");
+    refused("o.cedar", "o.cedar` cannot be read: not a regular file");
     std::fs::remove_file(dir.join("entities.json")).unwrap();
     pipe("entities.json");
-    refused("entities.json", "entities.json` cannot be read: no regular file");
+    refused("entities.json", "entities.json` cannot be read: not a regular file");
     std::fs::remove_dir_all(&root).unwrap();
 }
 

@@ -78,12 +78,12 @@ fn an_annotation_that_could_do_nothing_where_it_stands_is_an_error() {
             "permit (principal, action, resource);\n{annotation}\nforbid (principal, action, resource is notes::note);"
         );
         let faults = faults(&text);
-        assert!(faults.contains("p.cedar:2:1") && faults.contains("stands on a `permit` only"), "{faults}");
+        assert!(
+            faults.contains("p.cedar:2:1") && faults.contains("is allowed on a `permit` only"),
+            "{faults}"
+        );
     }
-    refused(
-        "@limit_key(\"agent\")",
-        &["`@limit_key`: says for whom a `@limit` is counted, and there is none"],
-    );
+    refused("@limit_key(\"agent\")", &["`@limit_key`: needs a `@limit` on the same policy"]);
     refused("@notice(\"hello\")", &["`@notice`: is told by a refusal"]);
     assert!(
         House::with("@notice(\"slow down\") @limit(\"1/day\") permit (principal, action, resource);").is_ok()
@@ -121,13 +121,16 @@ fn a_redaction_is_about_replies_of_one_type() {
         assert!(loads(members).is_ok(), "{members}: {:?}", loads(members).err());
     }
     for (members, expected) in [
-        ("title", "`title` is required in urn:contexts:notes:v1.0, and a reply without it would not fit"),
+        (
+            "title",
+            "`title` is required in urn:contexts:notes:v1.0, and a reply without it would violate the schema",
+        ),
         ("parties.name", "`parties.name` is required"),
         ("memmo", "`notes::note` has no member `memmo` (did you mean `memo`?)"),
         ("parties.ibn", "did you mean `iban`?"),
         (
             "either.x",
-            "what `either` holds in urn:contexts:notes:v1.0 has no members that can be told (redact all of `either`)",
+            "what `either` holds in urn:contexts:notes:v1.0 has no known members (redact all of `either`)",
         ),
         ("memo.x", "what `memo` holds"),
     ] {

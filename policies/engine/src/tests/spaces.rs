@@ -47,7 +47,7 @@ fn a_major_that_would_take_the_namespace_of_a_live_line_is_left_out_and_gets_non
     assert_eq!(
         left_out(&next),
         [
-            "`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace to policies, which is that of the line `shop.v2`"
+            "`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace in policies, which is the namespace of the line `shop.v2`"
         ]
     );
     let again = next.reload(&source(ONE_NAME), &after, &limits).unwrap();
@@ -70,7 +70,7 @@ fn a_line_that_would_take_the_namespace_of_a_live_major_is_left_out_and_gets_non
     assert_eq!(
         left_out(&next),
         [
-            "`urn:contexts:shop.v2:v1.0` is left out: `shop::v2` would be its namespace to policies, which is that of major 2 of the line `shop`"
+            "`urn:contexts:shop.v2:v1.0` is left out: `shop::v2` would be its namespace in policies, which is the namespace of major 2 of the line `shop`"
         ]
     );
     let again = next.reload(&source(ONE_NAME), &after, &limits).unwrap();
@@ -91,7 +91,7 @@ fn where_nobody_was_there_first_nobody_gets_the_name_whatever_the_policies_would
     let why = left_out(&open);
     assert_eq!(why.len(), 2, "{why:?}");
     assert!(
-        why[0].starts_with("`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace to policies, and that of the line `shop.v2`, and neither was there before"),
+        why[0].starts_with("`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace in policies, and that of the line `shop.v2`, and neither was there before"),
         "{why:?}"
     );
     assert!(why[1].contains("and that of major 2 of the line `shop`"), "{why:?}");

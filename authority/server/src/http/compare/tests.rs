@@ -30,11 +30,14 @@ fn every_part_that_is_not_known_is_told_up_to_a_bound() {
         parts.detail()
     };
     let two = told(2, 1);
-    let named = |n: usize| two.contains(&format!("beside `urn:contexts:test:v1.0`, `/concepts/c{n:02}`: "));
+    let named =
+        |n: usize| two.contains(&format!("compared with `urn:contexts:test:v1.0`, `/concepts/c{n:02}`: "));
     assert!(named(0) && named(1) && two.contains("free text") && !two.contains('\n'), "{two}");
     let versions = told(1, 2);
-    assert!(versions.contains("test:v1.0`, ") && versions.contains("; beside `urn:contexts:test:v1.1`, "));
+    assert!(
+        versions.contains("test:v1.0`, ") && versions.contains("; compared with `urn:contexts:test:v1.1`, ")
+    );
     let many = told(20, 1);
-    assert_eq!(many.matches("beside `").count(), PARTS_TOLD);
+    assert_eq!(many.matches("compared with `").count(), PARTS_TOLD);
     assert!(many.ends_with("; and 4 more"), "{many}");
 }

@@ -52,10 +52,7 @@ impl ClientCrls {
     pub fn refresh(&mut self, roots: &Roots, reverify: bool, at: u64, metrics: Option<&Metrics>) {
         if let Err(fault) = std::fs::read_dir(&self.dir) {
             if !self.seen.is_empty() {
-                tracing::error!(
-                    "the revocation lists in `{}` cannot be looked at: {fault}",
-                    self.dir.display()
-                );
+                tracing::error!("cannot read the revocation lists in `{}`: {fault}", self.dir.display());
             }
             count(metrics, "unlisted");
         }
@@ -108,7 +105,7 @@ impl ClientCrls {
             return;
         }
         if let Err(fault) = taken {
-            tracing::error!("the revocation list `{}` is not taken: {fault}", file.display());
+            tracing::error!("cannot use the revocation list `{}`: {fault}", file.display());
         }
         count(metrics, outcome);
     }

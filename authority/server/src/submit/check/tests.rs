@@ -3,7 +3,7 @@ use semgate_certs::{CertificateDer, ChainLimits};
 use semgate_statement::testing::{MemoryAuthority, START};
 
 const UNTIL: u64 = START + 86_400;
-const FOREIGN: &str = "the key is that of a recognised authority: withdraw the recognition instead";
+const FOREIGN: &str = "the key belongs to a recognised authority: withdraw the recognition instead";
 
 fn issuing(of: &MemoryAuthority) -> CertificateDer<'static> {
     of.keys.contexts.chain().certificates()[0].clone()

@@ -189,7 +189,7 @@ fn attack_a_chain_of_references_past_the_limit_is_given_up() {
     authority.follow(&mut follower).unwrap();
     assert!(!loaded(&follower, "chain5:v1.0"));
     let why = follower.view().loaded(&urn("chain5:v1.0")).unwrap().fault.clone().unwrap();
-    assert!(why.contains("more than 3 contexts referred to"), "{why}");
+    assert!(why.contains("more than 3 referenced contexts"), "{why}");
     assert_eq!(authority.requests.iter().filter(|path| path.contains("by-digest")).count(), 4);
 }
 

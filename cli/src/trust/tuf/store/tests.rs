@@ -21,10 +21,10 @@ fn attack_a_version_is_published_once_and_targets_without_a_timestamp_are_no_rep
     open().unwrap().publish(&targets("one"), &snapshot, &timestamp).unwrap();
     let before = std::fs::read(dir.path().join("metadata/1.targets.json")).unwrap();
     let refused = open().unwrap().publish(&targets("another"), &snapshot, &timestamp).unwrap_err();
-    assert!(refused.to_string().contains("1.targets.json` is there and says something else"), "{refused}");
+    assert!(refused.to_string().contains("1.targets.json` exists with other content"), "{refused}");
     assert_eq!(std::fs::read(dir.path().join("metadata/1.targets.json")).unwrap(), before);
     assert_eq!(std::fs::read_dir(dir.path().join("targets")).unwrap().count(), 1, "nothing was written");
     std::fs::remove_file(dir.path().join("metadata/timestamp.json")).unwrap();
     let refused = open().err().unwrap();
-    assert!(refused.to_string().contains("targets and no `timestamp.json`"), "{refused}");
+    assert!(refused.to_string().contains("targets but no `timestamp.json`"), "{refused}");
 }

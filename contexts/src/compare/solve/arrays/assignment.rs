@@ -148,7 +148,7 @@ impl Solver<'_> {
                     return Err(NoValue::Nothing);
                 }
                 if equal.is_some() || constraints.at_most.len() > SHARED {
-                    return unclear("`contains` beside other rules");
+                    return unclear("`contains` together with other rules");
                 }
                 let left: Vec<u64> = constraints.at_most.iter().map(|(most, ..)| *most).collect();
                 return self.share(constraints, asked_for, 0, left, &mut HashSet::new());
@@ -174,7 +174,7 @@ impl Solver<'_> {
             return Err(NoValue::Nothing);
         }
         if self.nested >= MOST_NESTED {
-            return unclear("choices too deep inside one another");
+            return unclear("choices nested too deeply");
         }
         let mut ways = Alternatives::default();
         for kinds in 0..1_u32 << constraints.at_most.len() {

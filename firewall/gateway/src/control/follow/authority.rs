@@ -181,14 +181,14 @@ impl Task {
             .and_then(|follower| Ok((follower, materials::authority(&config, authority)?)));
         match fresh {
             Ok((follower, tls)) => {
-                tracing::warn!(authority = self.name, "its roots are those of the files now");
+                tracing::warn!(authority = self.name, "reloaded the roots of the authority");
                 self.listening.abort();
                 (self.listening, self.fetcher) = reach(&config, authority, tls, &self.follower_states);
                 (self.follower, self.roots.read) = (follower, read);
                 self.show();
             }
             Err(why) => {
-                tracing::error!(authority = self.name, %why, "its roots are not reloaded, the old ones are kept")
+                tracing::error!(authority = self.name, %why, "cannot reload the roots of the authority; the old ones stay in use")
             }
         }
     }
@@ -215,7 +215,7 @@ impl Task {
             }
             Err(why) => {
                 if !std::mem::replace(&mut self.failed, true) {
-                    tracing::warn!(authority = self.name, %why, "following failed, the last good view stays");
+                    tracing::warn!(authority = self.name, %why, "cannot follow the authority; the last good view stays in use");
                 }
                 // a refused head still revokes, and at once
                 if !self.publisher.shows(self.place, &self.follower.view()) {
@@ -251,14 +251,14 @@ impl Task {
                 authority = self.name,
                 threshold,
                 demanded,
-                "fewer root keys speak than `root_threshold` says, as the trust list has it, which that many signed"
+                "the trust list sets a lower threshold than `root_threshold`, and enough root keys signed it"
             );
         }
         for key in view.unlisted_log_keys() {
             tracing::warn!(
                 authority = self.name,
                 key,
-                "no trust list of this log names the `log_key` of the configuration, nor did an earlier one: is it mistyped, or that of another log?"
+                "no trust list of this log names the configured `log_key`: check for a typing error, or the key of another log"
             );
         }
     }
@@ -282,7 +282,7 @@ impl Task {
         let before = self.follower_states.memory(&self.name);
         self.follower_states.remembers(&self.name, memory);
         if memory.complete && before.is_some_and(|before| !before.complete && before.fault.is_some()) {
-            tracing::info!(authority = self.name, "all that was accepted is on disk again");
+            tracing::info!(authority = self.name, "the follower state is complete on disk again");
         }
         for (name, holds) in
             [("semgate_memory_whole", memory.complete), ("semgate_memory_reserve", memory.reserve)]

@@ -54,7 +54,7 @@ impl Task {
                     let good = matches!(outcome, "taken" | "known");
                     if !good {
                         failed = true;
-                        tracing::warn!(domain = self.domain, path, outcome, "a revocation list was not had");
+                        tracing::warn!(domain = self.domain, path, outcome, "cannot fetch a revocation list");
                     }
                     let labels = [("domain", self.domain.clone()), ("outcome", outcome.to_owned())];
                     self.publisher.metrics.counter("semgate_crl_fetches_total", &labels).increment(1);

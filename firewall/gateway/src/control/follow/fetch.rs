@@ -30,8 +30,8 @@ impl fmt::Display for FetchFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(why) => why.fmt(f),
-            Self::Path => f.write_str("the path cannot be asked for"),
-            Self::Http(why) => write!(f, "the exchange broke: {why}"),
+            Self::Path => f.write_str("the path is not a valid request path"),
+            Self::Http(why) => write!(f, "the exchange failed: {why}"),
             Self::Timeout => f.write_str("the answer took too long"),
         }
     }

@@ -165,7 +165,7 @@ impl Task {
             return;
         }
         if stamp != self.seen && self.settled(stamp).await == Stands::Moves {
-            let why = format!("it never stood still for {} ms", self.settle.as_millis());
+            let why = format!("it was never unchanged for {} ms", self.settle.as_millis());
             // read again once it settles, even if unchanged
             (self.seen, self.tried) = (None, None);
             self.rejected(
@@ -251,7 +251,7 @@ impl Task {
             },
             Some(Err(faults)) if nothing_known => {
                 tracing::info!(
-                    "the policies wait for the contexts that they speak of; until then nothing passes"
+                    "the policies wait for the contexts that they name; nothing passes until then"
                 );
                 self.state.rejected(Some(digest), &faults);
             }
@@ -313,18 +313,18 @@ impl Task {
             Seat::Live => {
                 tracing::info!(%digest, left_out = left_out.len(), "policies are live");
                 for left_out in left_out {
-                    tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
+                    tracing::warn!(%left_out, "a context does not fit the live policies; its messages are refused");
                 }
                 for why in self.state.warnings(&policies) {
                     tracing::warn!(
                         why,
-                        "the policies are live, and something in them or around them does nothing, or less than it seems to"
+                        "the policies are live, but a part of them or their configuration has less effect than it seems"
                     );
                 }
                 self.publisher.policies_changed(policies);
             }
             Seat::Shadow { one_in } => {
-                tracing::info!(%digest, left_out = left_out.len(), "policies decide beside the live ones");
+                tracing::info!(%digest, left_out = left_out.len(), "shadow policies are loaded");
                 self.publisher.shadow_changed(policies, one_in);
             }
         }
@@ -360,7 +360,7 @@ impl Task {
                 Seat::Shadow { .. } => {
                     tracing::error!(
                         fault,
-                        "the shadow policies on disk are rejected, and none decide beside"
+                        "the shadow policies on disk are rejected, and no others are loaded"
                     );
                 }
             }

@@ -83,7 +83,7 @@ fn restore(minimums: &PairMinimums, path: &Path) -> io::Result<()> {
         whole &= minimums.import([record]).is_ok();
     }
     if !whole {
-        tracing::warn!(path = %path.display(), "the memory of minimums is damaged; what could be read of it counts, and the file is set aside");
+        tracing::warn!(path = %path.display(), "the file of minimums is damaged and set aside; the readable part applies");
         std::fs::copy(path, path.with_extension("damaged"))?;
     }
     Ok(())
@@ -126,7 +126,7 @@ fn write(heard: &Receiver<Word>, minimums: &PairMinimums, path: &Path, file: Buf
             file = match rewrite(minimums.export(), path) {
                 Ok(file) => Some(file),
                 Err(why) => {
-                    tracing::error!(%why, path = %path.display(), "minimums cannot be kept over a restart");
+                    tracing::error!(%why, path = %path.display(), "cannot save minimums for the next start");
                     None
                 }
             };

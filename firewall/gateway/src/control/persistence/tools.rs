@@ -41,7 +41,7 @@ pub(crate) fn keep_tools(watch: &ToolWatch, state: &Path, routes: &Routes) -> Re
         known.insert(server.to_owned());
         let written = rewrite(known.iter(), &path);
         if let Err(why) = &written {
-            tracing::error!(%why, path = %path.display(), "that the tools of a server changed cannot be kept over a restart; none of them is called until it can");
+            tracing::error!(%why, path = %path.display(), "cannot save that the tools of a server changed; the gateway refuses calls to them until it can");
         }
         written.is_ok()
     });
@@ -57,7 +57,7 @@ fn restore(path: &Path, routes: &Routes) -> io::Result<BTreeSet<String>> {
     let ends = ends(&mut file)?;
     let (mut servers, whole) = read(BufReader::new(file))?;
     if !(whole && ends) {
-        tracing::warn!(path = %path.display(), "the memory of changed tools is damaged; every server lists its tools before they are called, and the file is set aside");
+        tracing::warn!(path = %path.display(), "the file of changed tools is damaged and set aside; every server must list its tools before a call");
         std::fs::copy(path, path.with_extension("damaged"))?;
         servers.extend(routes.values().cloned());
     }

@@ -40,8 +40,8 @@ impl CardKeys {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
-        let set = value(bytes).ok_or("is no json")?;
-        let keys = set.get("keys").and_then(Value::as_array).ok_or("is no json web key set")?;
+        let set = value(bytes).ok_or("is not JSON")?;
+        let keys = set.get("keys").and_then(Value::as_array).ok_or("is not a JSON web key set")?;
         let keys: Vec<Key> = keys.iter().map(Key::read).collect::<Result<_, _>>()?;
         if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
     }
@@ -309,7 +309,7 @@ mod tests {
             for bad in [&changed, &json!({"name": "a"})] {
                 let refusal = passes(bad).unwrap_err();
                 assert_eq!((refusal.code(), refusal.delivered()), (Code::UpstreamInvalid, Delivered::Yes));
-                assert_eq!(refusal.reason(), "the agent's card is not signed by a key that is known here");
+                assert_eq!(refusal.reason(), "the agent's card has no signature by a known key");
             }
         }
         // a signature beside the card in the envelope counts for nothing

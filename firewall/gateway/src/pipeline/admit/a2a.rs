@@ -39,9 +39,9 @@ pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) 
         return Ok(version);
     }
     let reason = if headers.is_empty() && query.is_empty() {
-        "the request names no version of A2A, which means 0.3, and that is not taken here"
+        "the request names no A2A version, which means 0.3, and this route does not support 0.3"
     } else {
-        "this version of A2A is not taken here"
+        "this route does not support this A2A version"
     };
     Err(Refusal::new(Code::VersionUnsupported, reason).with_hint(hint()))
 }
@@ -49,9 +49,9 @@ pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) 
 /// Converts a fault of head or parameters into its refusal.
 pub(crate) fn refused(fault: &MessageFault) -> Refusal {
     let (code, hint) = match fault.kind {
-        FaultKind::VersionUnsupported => (Code::VersionUnsupported, "send a version that is taken here"),
-        FaultKind::MethodUnsupported => (Code::MethodUnsupported, "see the agent card for what is carried"),
-        FaultKind::DuplicateKey => (Code::DuplicateKey, "say it once"),
+        FaultKind::VersionUnsupported => (Code::VersionUnsupported, "send a version of this route"),
+        FaultKind::MethodUnsupported => (Code::MethodUnsupported, "see the agent card for its protocols"),
+        FaultKind::DuplicateKey => (Code::DuplicateKey, "send it once"),
         FaultKind::TooComplex => (Code::TooComplex, "send less at once"),
         _ => (Code::Malformed, "see docs/spec/gateway-http.md for the one form that is accepted"),
     };
@@ -78,7 +78,7 @@ impl Target {
     /// `malformed` and related codes for input without a single reading.
     pub(crate) fn judged(&self, body: &Bytes, limits: &json::Limits) -> Result<Bytes, Refusal> {
         if self.method != Method::POST && !body.is_empty() {
-            return Err(Refusal::new(Code::Malformed, "there is a body where the method has none")
+            return Err(Refusal::new(Code::Malformed, "the request has a body, but the method takes none")
                 .with_hint("send it without a body"));
         }
         let routed = rest::route(self.method.as_str(), &self.path).map_err(|fault| refused(&fault))?;
@@ -123,9 +123,9 @@ pub(super) fn target<'p>(
         }
     }
     let fault = fault.as_ref().map(refused);
-    let fault = fault.unwrap_or_else(|| super::unsupported("see the agent card for what is carried"));
+    let fault = fault.unwrap_or_else(|| super::unsupported("see the agent card for its protocols"));
     Err(match other.filter(|_| fault.code() == Code::MethodUnsupported) {
-        Some(method) => fault.with_hint(format!("this path takes {method}")),
+        Some(method) => fault.with_hint(format!("this path accepts {method}")),
         None => fault,
     })
 }

@@ -64,7 +64,7 @@ pub(crate) fn credentials(
         }
         if *name == DPOP && !is_proof(value.as_bytes()) {
             return Err(
-                malformed("`DPoP` is no proof").with_hint("send one signed token, as rfc 9449 has it")
+                malformed("`DPoP` is not a proof").with_hint("send one signed token in the form of RFC 9449")
             );
         }
         let mut value = value.clone();

@@ -62,8 +62,8 @@ impl Names {
         if let Some(hosts) = &self.hosts
             && !hosts.iter().any(|host| *host == named || *host == without_port(&named))
         {
-            return Err(Refusal::new(Code::HostRefused, "the listener is not called so")
-                .with_hint("ask for it by its address or as `localhost`; the operator may name others"));
+            return Err(Refusal::new(Code::HostRefused, "the listener does not have this host name")
+                .with_hint("use its address or `localhost`; the operator can allow names"));
         }
         if self.pages { self.page(parts, &named) } else { Ok(()) }
     }
@@ -78,8 +78,8 @@ impl Names {
         if fits && origins.next().is_none() {
             return Ok(());
         }
-        Err(Refusal::new(Code::HostRefused, "the request comes from a page that may not speak here")
-            .with_hint("send no `Origin`; the operator may name pages"))
+        Err(Refusal::new(Code::HostRefused, "the listener does not allow requests of this web page")
+            .with_hint("send no `Origin`; the operator can allow web pages"))
     }
 }
 

@@ -73,11 +73,11 @@ fn method_and_path_are_those_of_the_binding() {
 fn who_uses_another_method_is_told_which_one_the_path_takes() {
     let rest = RouteRules { transports: vec![Transport::Rest], ..rules(Protocol::A2a) };
     for (method, path, hint) in [
-        ("DELETE", "/tasks/t-1", "this path takes GET"),
-        ("PUT", "/message:send", "this path takes POST"),
-        ("GET", "/l8/tasks/t-1:cancel", "this path takes POST"),
-        ("PUT", "/tasks/t-1/pushNotificationConfigs/c-1", "this path takes GET"),
-        ("PUT", "/there/is/nothing", "see the agent card for what is carried"),
+        ("DELETE", "/tasks/t-1", "this path accepts GET"),
+        ("PUT", "/message:send", "this path accepts POST"),
+        ("GET", "/l8/tasks/t-1:cancel", "this path accepts POST"),
+        ("PUT", "/tasks/t-1/pushNotificationConfigs/c-1", "this path accepts GET"),
+        ("PUT", "/there/is/nothing", "see the agent card for its protocols"),
     ] {
         let refusal = admit(&rest, &head(method, path, &[JSON]), &Limits::default()).unwrap_err();
         assert_eq!((refusal.code(), refusal.hint()), (Code::MethodUnsupported, hint), "{method} {path}");

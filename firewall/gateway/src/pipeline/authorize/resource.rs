@@ -16,7 +16,7 @@ const MAX_LIST: usize = 64;
 const BEARER_METHOD: &str = "header";
 
 fn wrong(what: &str) -> Refusal {
-    invalid(&format!("`{what}` in the metadata of the server is not what it has to be"))
+    invalid(&format!("`{what}` in the metadata of the server is not valid"))
 }
 
 /// The document as sent to callers. Members not listed here are dropped: page addresses and names are for people, and signed
@@ -31,14 +31,14 @@ pub(super) fn rebuilt(
     asked: &str,
     servers: Option<&[String]>,
 ) -> Result<String, Refusal> {
-    let no = || invalid("the metadata of the server are no json object");
+    let no = || invalid("the metadata of the server are not a JSON object");
     // `fetch` has bounded its size
     let read = json::read(theirs, &json::Limits::default()).map_err(|_| no())?;
     let theirs = read.as_object().ok_or_else(no)?;
     let mut ours = Map::new();
     let resource = theirs.get("resource").and_then(Json::as_str).ok_or_else(|| wrong("resource"))?;
     let resource = places.resource(resource, asked).ok_or_else(|| {
-        invalid("the metadata of the server are of another resource than the one behind this route")
+        invalid("the metadata of the server name another resource than the one behind this route")
     })?;
     ours.insert("resource".to_owned(), resource.into());
     if let Some(named) = texts(theirs, "authorization_servers", |_| true)? {
@@ -86,7 +86,7 @@ fn authorization_server(text: &str, places: &Places, servers: Option<&[String]>)
             .with_hint("ask the operator: its authorization server needs an address of its own"));
     }
     if servers.is_none() && is_here(&at) && !places.is_here() {
-        return Err(invalid("the server names an authorization server on the machine of whoever asks")
+        return Err(invalid("the server names an authorization server on the caller's own machine")
             .with_hint("ask the operator, who can list it (`authorization_servers`)"));
     }
     if servers.is_some_and(|servers| !servers.iter().any(|server| server == text)) {

@@ -94,14 +94,14 @@ pub(crate) async fn are_several(answering: &mut Answering, limits: &Limits) -> R
         let frame = match timeout_at(answering.deadline, answering.body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break false,
-            Ok(Some(Err(_))) => return Err(invalid("the reply of the agent behind was cut")),
+            Ok(Some(Err(_))) => return Err(invalid("the upstream agent's reply was cut")),
             // the agent sent a head, so it has the message
             Err(_) => return Err(timeout(Delivered::Yes)),
         };
         let Ok(data) = frame.into_data() else { continue };
         begun.add(data);
         if begun.read.len() > limits.reply_bytes {
-            return Err(invalid("the agent behind answered more than the limit"));
+            return Err(invalid("the answer of the upstream agent is larger than the limit"));
         }
         if let Some(line) = begun.first_line() {
             break tells(line, limits);

@@ -61,20 +61,20 @@ impl Messages {
     /// `upstream_invalid` for an invalid answer; otherwise the status, if it is already present.
     pub(crate) fn begin(head: &Parts, limit: usize) -> Result<Self, Ended> {
         if head.status != 200 {
-            return Err(invalid("the agent behind answered a call with a status of http").into());
+            return Err(invalid("the upstream agent answered a call with an HTTP status").into());
         }
         let headers = &head.headers;
         let mut types = headers.get_all(CONTENT_TYPE).iter();
         let (Some(kind), None) = (types.next(), types.next()) else {
-            return Err(invalid("the answer of the agent behind has no one content type").into());
+            return Err(invalid("the answer of the upstream agent has no single content type").into());
         };
         let kind = kind.as_bytes();
         if kind != MEDIA.as_bytes() && kind != b"application/grpc+proto" {
-            return Err(invalid("the agent behind answered a call with something else").into());
+            return Err(invalid("the upstream agent answered a call with another content type").into());
         }
         let encodings = headers.get_all(ENCODING).into_iter().chain(headers.get_all(CONTENT_ENCODING));
         if encodings.into_iter().any(|value| value != "identity") {
-            return Err(invalid("the answer of the agent behind is compressed").into());
+            return Err(invalid("the answer of the upstream agent is compressed").into());
         }
         // an answer of trailers only
         let trailers = headers.contains_key(STATUS).then(|| headers.clone());
@@ -105,7 +105,7 @@ impl Messages {
         };
         match frame.into_data() {
             Ok(_) if self.trailers.is_some() => {
-                Err(invalid("the agent behind goes on after its status").into())
+                Err(invalid("the upstream agent continues after its status").into())
             }
             Ok(data) => {
                 self.frames.push(&data);
@@ -114,7 +114,7 @@ impl Messages {
             Err(frame) => {
                 let second = frame.into_trailers().ok().and_then(|trailers| self.trailers.replace(trailers));
                 match second {
-                    Some(_) => Err(invalid("the agent behind ended a call twice").into()),
+                    Some(_) => Err(invalid("the upstream agent ended a call twice").into()),
                     None => Ok(()),
                 }
             }
@@ -140,7 +140,7 @@ impl Messages {
         let (request, mut whole) = (charge.held(), 0);
         while !self.over {
             let frame = body.frame().await.transpose();
-            self.take(frame.map_err(|_| invalid("the answer of the agent behind was cut"))?)?;
+            self.take(frame.map_err(|_| invalid("the upstream agent's answer was cut"))?)?;
             let bytes = request.saturating_add(whole).saturating_add(self.buffered());
             charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))?;
             while let Some(message) = self.ready()? {
@@ -155,7 +155,7 @@ impl Messages {
 }
 
 fn broken(fault: FrameFault) -> Refusal {
-    invalid("the agent behind answered what is no message behind its five bytes")
+    invalid("the answer of the upstream agent has no message after its five-byte prefix")
         .with_cause(fault.code())
         .with_detail(fault.reason())
 }
@@ -164,18 +164,18 @@ fn broken(fault: FrameFault) -> Refusal {
 fn end(trailers: &HeaderMap) -> Result<(), Ended> {
     let mut all = trailers.get_all(STATUS).iter();
     let (Some(status), None) = (all.next(), all.next()) else {
-        return Err(invalid("the agent behind ended a call without a status").into());
+        return Err(invalid("the upstream agent ended a call without a status").into());
     };
     // canonical digits only
     let written = |n: &u8| *n <= MAX_STATUS && n.to_string().as_bytes() == status.as_bytes();
     let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(written);
     if trailers.get_all(DETAILS).iter().nth(1).is_some() {
-        let refusal = invalid("the agent behind ended a call with two details of its status");
+        let refusal = invalid("the upstream agent ended a call with two details of its status");
         return Err(Ended { refusal, status: number.filter(|status| *status != 0) });
     }
     match number {
         Some(0) => Ok(()),
-        None => Err(invalid("the agent behind ended a call with a status that does not exist").into()),
+        None => Err(invalid("the upstream agent ended a call with a status that does not exist").into()),
         Some(status) => {
             // invalid base64 counts as present and empty
             let read = |details: &HeaderValue| BASE64.decode(details.as_bytes()).unwrap_or_default();

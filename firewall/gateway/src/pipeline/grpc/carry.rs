@@ -49,7 +49,7 @@ pub(crate) fn answered(
     };
     let judged = judged.map_err(|fault| {
         crate::pipeline::gateway_refusals::invalid(
-            "the agent behind answered what is no message of the protocol",
+            "the answer of the upstream agent is not a message of the protocol",
         )
         .with_cause(code(&fault))
         .with_detail(fault.to_string())
@@ -80,7 +80,7 @@ pub(crate) fn carry(
 }
 
 fn refusal(fault: &MessageFault) -> Refusal {
-    Refusal::new(code(fault), fault.to_string()).with_hint("see docs/spec/a2a-grpc.md for what is read")
+    Refusal::new(code(fault), fault.to_string()).with_hint("see docs/spec/a2a-grpc.md for the accepted form")
 }
 
 fn code(fault: &MessageFault) -> Code {
@@ -99,7 +99,7 @@ fn code(fault: &MessageFault) -> Code {
 /// # Errors
 /// `upstream_invalid` for a message that is not an answer of the operation.
 pub(crate) fn encode(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
-    let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
+    let fault = |why: String| invalid("the gateway cannot rewrite the answer").with_detail(why);
     let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
     let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
     Ok(message.into())

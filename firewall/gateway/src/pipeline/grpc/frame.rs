@@ -53,7 +53,7 @@ impl FrameFault {
             Self::Compressed => "send messages as they are",
             Self::TooLarge => "send less at a time",
             Self::Flag | Self::Cut | Self::Missing | Self::Second => {
-                "send exactly one message, behind its five bytes"
+                "send exactly one message after its five-byte prefix"
             }
         })
     }

@@ -45,10 +45,10 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     })?;
     let headers = &parts.headers;
     if !matches!(one(headers, &CONTENT_TYPE)?, Some("application/grpc" | "application/grpc+proto")) {
-        return Err(encoding("the messages of the call are not of protobuf"));
+        return Err(encoding("the messages of the call are not protobuf"));
     }
     if one(headers, &TE)? != Some("trailers") {
-        return Err(malformed("a call does not say that trailers reach it").with_hint("send `te: trailers`"));
+        return Err(malformed("a call does not accept trailers").with_hint("send `te: trailers`"));
     }
     for name in [&ENCODING, &CONTENT_ENCODING] {
         if !matches!(one(headers, name)?, None | Some("identity")) {
@@ -58,7 +58,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     let timeout = match one(headers, &TIMEOUT)? {
         None => None,
         Some(text) => Some(timeout(text).ok_or_else(|| {
-            malformed("`grpc-timeout` is no time")
+            malformed("`grpc-timeout` is not a duration")
                 .with_hint("send at most eight digits, not all zero, and one of `H`, `M`, `S`, `m`, `u`, `n`")
         })?),
     };
@@ -67,7 +67,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
 
 /// The only value of a header.
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
-    let fault = || malformed("a header of the call is there twice or not ascii").with_hint("send it once");
+    let fault = || malformed("a header of the call is repeated or not ASCII").with_hint("send it once");
     let mut all = headers.get_all(name).iter();
     let Some(value) = all.next() else { return Ok(None) };
     if all.next().is_some() {

@@ -103,7 +103,7 @@ impl Relay {
             let look = self.course.next_look();
             let Some((body, _)) = &mut self.from else { return Ok(()) };
             let Ok(frame) = timeout_at(look, body.frame()).await else { continue };
-            let frame = frame.transpose().map_err(|_| invalid("the stream of the agent behind was cut"))?;
+            let frame = frame.transpose().map_err(|_| invalid("the upstream agent's stream was cut"))?;
             self.course.answered();
             let came = frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
             self.hold(came)?;

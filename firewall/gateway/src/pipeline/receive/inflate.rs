@@ -43,7 +43,7 @@ pub(super) fn inflate(
         }
     };
     if !rest.is_empty() {
-        return Err(damaged("there are bytes behind the end of the compressed body"));
+        return Err(damaged("there are bytes after the end of the compressed body"));
     }
     Ok(Bytes::from(bytes))
 }

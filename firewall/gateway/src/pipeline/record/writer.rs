@@ -103,7 +103,7 @@ impl Writer {
         let queued = queue.try_iter().filter(|item| matches!(item, Item::Record(_))).count();
         let lost = self.records.saturating_add(queued as u64);
         self.health.lost.fetch_add(lost, Ordering::Relaxed);
-        tracing::error!(lost, "the audit file still takes no records at the end, they are lost");
+        tracing::error!(lost, "the audit file accepts no records at shutdown; they are lost");
         true
     }
 
@@ -136,7 +136,7 @@ impl Writer {
         self.flush();
         match append(&self.path) {
             Ok(file) => self.file = file,
-            Err(why) => tracing::error!(%why, "the audit file cannot be reopened, the old one is kept"),
+            Err(why) => tracing::error!(%why, "cannot reopen the audit file; the old one stays in use"),
         }
     }
 
@@ -153,7 +153,7 @@ impl Writer {
             Err(why) => return Err(why),
         }
         self.file = append(&self.path)?;
-        tracing::warn!("the audit file was removed or moved, it is opened again by its name");
+        tracing::warn!("the audit file was removed or moved; it is opened again under its name");
         Ok(())
     }
 
@@ -180,13 +180,13 @@ impl Writer {
         }
         self.health.written.fetch_add(std::mem::take(&mut self.records), Ordering::Relaxed);
         if self.health.failing.swap(false, Ordering::Relaxed) {
-            tracing::warn!("the audit file takes records again");
+            tracing::warn!("the audit file accepts records again");
         }
     }
 
     fn failed(&mut self, why: &std::io::Error) {
         if !self.health.failing.swap(true, Ordering::Relaxed) {
-            tracing::error!(%why, "the audit file takes no records, messages are refused");
+            tracing::error!(%why, "the audit file accepts no records; messages are refused");
         }
     }
 }

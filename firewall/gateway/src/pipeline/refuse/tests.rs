@@ -98,7 +98,7 @@ fn json_rpcs_own_numbers_say_what_is_wrong_with_a_request_as_such_and_an_unknown
     let decision = Decisions::new().next();
     for (reason, number) in [
         ("malformed json at byte 3: x", -32700),
-        ("`/params/message` is no object", -32602),
+        ("`/params/message` is not an object", -32602),
         ("`/id` is neither an identifier nor an integer", -32600),
     ] {
         let answer = refuse(&Refusal::new(Code::Malformed, reason), Manner::JsonRpcRead, decision);

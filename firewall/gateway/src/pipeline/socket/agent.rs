@@ -82,7 +82,7 @@ pub(super) async fn open(
 }
 
 fn none() -> Refusal {
-    invalid("the agent behind opens no socket")
+    invalid("the upstream agent opens no socket")
         .with_hint("nothing was delivered")
         .with_delivered(Delivered::No)
 }

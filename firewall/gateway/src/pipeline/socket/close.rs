@@ -65,7 +65,7 @@ pub(super) fn of_caller(fault: &Error) -> End {
     let refused = |code, reason: &str, close| {
         let hint = match code {
             Code::TooLarge => "send less in one message",
-            _ => "speak as RFC 6455 has it, without extensions",
+            _ => "follow RFC 6455, without extensions",
         };
         End::Refused(Box::new(Refusal::new(code, reason).with_hint(hint)), close)
     };
@@ -91,16 +91,16 @@ pub(super) fn of_caller(fault: &Error) -> End {
 /// End after a fault in the agent's frames.
 pub(super) fn of_agent(fault: &Error) -> End {
     End::refused(match fault {
-        Error::Capacity(_) => invalid("the agent behind answered more than the limit"),
+        Error::Capacity(_) => invalid("the answer of the upstream agent is larger than the limit"),
         Error::Io(fault) if is_too_much(fault) => {
-            invalid("a message of the agent behind is in too many pieces")
+            invalid("a message of the upstream agent is in too many pieces")
         }
         Error::Io(fault) if is_no_room(fault) => no_room(Delivered::Unknown),
         Error::Utf8(_) | Error::Protocol(_) => {
-            invalid("the socket of the agent behind was cut, or is malformed")
+            invalid("the socket of the upstream agent was cut off or is malformed")
         }
         Error::ConnectionClosed => return End::Over,
-        _ => invalid("the socket of the agent behind was cut"),
+        _ => invalid("the upstream agent's socket was cut"),
     })
 }
 

@@ -224,8 +224,8 @@ impl Socket {
         self.exchanges.borrow_mut().sent(sent);
         self.delivered.set(Delivered::Yes);
         send(agent, body).await.map_err(|()| {
-            Refusal::new(Code::UpstreamUnavailable, "the socket of the agent behind ended")
-                .with_hint("nobody knows whether the message arrived: do not send it again before you know what became of it")
+            Refusal::new(Code::UpstreamUnavailable, "the socket of the upstream agent ended")
+                .with_hint("the message may have arrived: check its effect before you send it again")
                 .with_delivered(Delivered::Unknown)
                 .with_facts(facts)
         })?;
@@ -290,7 +290,7 @@ impl Socket {
                 },
                 Message::Binary(_) => {
                     return End::refused(gateway_refusals::invalid(
-                        "a message of the agent behind is binary",
+                        "a message of the upstream agent is binary",
                     ));
                 }
                 Message::Close(_) => return End::Over,

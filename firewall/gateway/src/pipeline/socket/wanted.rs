@@ -43,11 +43,11 @@ pub(crate) fn wanted(
     credentials: Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Wanted, Refusal> {
     let malformed = |reason: &str| {
-        Err(Refusal::new(Code::Malformed, reason).with_hint("open a socket as RFC 6455 has it, version 13"))
+        Err(Refusal::new(Code::Malformed, reason).with_hint("open a socket by RFC 6455, version 13"))
     };
     if parts.method != Method::GET {
         return Err(Refusal::new(Code::MethodUnsupported, "a socket is opened by another method than GET")
-            .with_hint("open a socket as RFC 6455 has it, version 13"));
+            .with_hint("open a socket by RFC 6455, version 13"));
     }
     let headers = &parts.headers;
     if headers.contains_key(ORIGIN) {
@@ -63,10 +63,10 @@ pub(crate) fn wanted(
         Some(key) if STANDARD.decode(key).is_ok_and(|key| key.len() == 16) => {
             let accept = HeaderValue::try_from(accept(key));
             let accept =
-                accept.map_err(|_| Refusal::new(Code::Malformed, "the key of the socket is none"))?;
+                accept.map_err(|_| Refusal::new(Code::Malformed, "the key of the socket is not valid"))?;
             Ok(Wanted { accept, l9_context, credentials })
         }
-        _ => malformed("the key of the socket is none"),
+        _ => malformed("the key of the socket is not valid"),
     }
 }
 

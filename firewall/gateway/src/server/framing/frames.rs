@@ -185,10 +185,7 @@ impl<S: AsyncWrite + Unpin> Frames<S> {
             let _ = Pin::new(&mut self.inner).poll_write(cx, &frame);
             let _ = Pin::new(&mut self.inner).poll_flush(cx);
         }
-        io::Error::new(
-            io::ErrorKind::ConnectionAborted,
-            "more frames that belong to no request than their share",
-        )
+        io::Error::new(io::ErrorKind::ConnectionAborted, "more frames without a request than their share")
     }
 }
 

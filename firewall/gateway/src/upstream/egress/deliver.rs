@@ -119,7 +119,7 @@ pub(crate) async fn send(
             Code::UpstreamUnavailable,
             "the connection to the notification's target ended without an answer",
         )
-        .with_hint("nobody knows whether it arrived")
+        .with_hint("its delivery is unknown")
         .with_detail(why.to_string())
         .with_delivered(Delivered::Unknown)
     })?;
@@ -127,8 +127,8 @@ pub(crate) async fn send(
     if status.is_success() {
         return Ok(());
     }
-    Err(Refusal::new(Code::UpstreamInvalid, "the notification's target did not take it")
-        .with_hint("redirects are not followed; look at the receiver")
+    Err(Refusal::new(Code::UpstreamInvalid, "the notification's target rejected it")
+        .with_hint("the gateway follows no redirects; check the receiver")
         .with_detail(format!("status {}", status.as_u16()))
         .with_delivered(Delivered::Yes))
 }
@@ -136,7 +136,7 @@ pub(crate) async fn send(
 /// Adds the headers that the configuration's owner wants at the target.
 fn show(delivery: &Delivery, headers: &mut HeaderMap) -> Result<(), Refusal> {
     let secret = |text: &str| {
-        let value = HeaderValue::try_from(text).map_err(|_| unreachable(&"a credential is no header value"));
+        let value = HeaderValue::try_from(text).map_err(|_| unreachable(&"a credential is malformed"));
         value.map(|mut value| {
             value.set_sensitive(true);
             value

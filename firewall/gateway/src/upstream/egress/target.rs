@@ -24,7 +24,7 @@ impl fmt::Display for TargetFault {
             Self::Scheme => "a url that begins with `https://`",
             Self::Plain => "a url that begins with `https://`; `http://` only to a loopback address",
             Self::Host => {
-                "a url without user, with a host in lower case, as a name or an address in its one spelling"
+                "a url without user, whose host is a lower-case name or an address in canonical form"
             }
             Self::Path => "a url whose path has no `..`, no `\\`, no fragment and no escaped slash or dot",
         })

@@ -69,7 +69,7 @@ fn accept(key: &str) -> String {
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes()))
 }
 
-/// An agent behind TLS that opens a socket and says nothing on it; what it heard.
+/// An upstream agent TLS that opens a socket and says nothing on it; what it heard.
 async fn silent_socket(house: &House) -> (u16, Arc<Mutex<Vec<String>>>) {
     let acceptor = TlsAcceptor::from(house.pki.server_config(WHOLESALER, true));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -127,7 +127,7 @@ async fn attack_messages_over_an_open_socket_to_an_agent_whose_certificate_count
     let said = said.unwrap_or_else(|| panic!("{told} messages went to it, and go on to"));
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["code"], "upstream_unavailable", "{said}");
-    assert!(said["detail"].as_str().unwrap().contains("does not count any more"), "{said}");
+    assert!(said["detail"].as_str().unwrap().contains("is no longer valid"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -375,7 +375,7 @@ async fn attack_a_plain_reply_to_a_caller_whose_certificate_was_taken_back_while
         let problem = problem(&serde_json::from_str(&answer.body).unwrap());
         assert_eq!(problem["code"], "sender_mismatch", "{name}: {}", answer.body);
         assert_eq!(problem["delivered"], "yes", "{name}");
-        assert!(problem["hint"].as_str().unwrap().contains("do not send it again"), "{name}: {problem}");
+        assert!(problem["hint"].as_str().unwrap().contains("before you send it again"), "{name}: {problem}");
     }
     tokio::task::block_in_place(|| {
         wait("the records", || {

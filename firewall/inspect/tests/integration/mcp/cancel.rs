@@ -29,7 +29,7 @@ fn attack_a_request_of_another_or_of_nobody_is_cancelled_outside_of_a_session() 
         let refused = cancels(house, from, id, version).unwrap_err();
         assert_eq!(
             (refused.code(), refused.reason()),
-            (Code::NotFound, "no request of this id is under way from this agent alone"),
+            (Code::NotFound, "this agent has no open request of its own with this id"),
             "{from} {version}"
         );
     };

@@ -12,9 +12,9 @@ type House = (Inspector, Arc<Route>);
 
 const OLDER: &str = "Adds two numbers.";
 const NEWER: &str = "Adds two small numbers.";
-const DRIFTED: &str = "the server describes this tool otherwise than it was signed";
+const DRIFTED: &str = "the server describes this tool differently from its signed form";
 const UNSEEN: &str =
-    "contexts of this route differ in what they sign of this tool, and no list has told which it is";
+    "contexts of this route sign different forms of this tool, and no list has shown which one applies";
 
 fn house(default: Option<&str>) -> House {
     let documents = [

@@ -76,7 +76,7 @@ fn attack_a_list_that_was_refused_for_its_status_was_learnt_from() {
             let refused = house.0.inspect_reply(&sent, &replier, status, body, NOW).unwrap_err();
             assert_eq!(
                 (refused.code(), refused.reason()),
-                (Code::UpstreamInvalid, "the agent behind answered with a status that does not pass")
+                (Code::UpstreamInvalid, "the upstream agent answered with a status that does not pass")
             );
             let called = call(&house, "retailer-7", "add", json!({"a": 1, "b": 2}));
             assert_eq!(called.unwrap_err(), Code::ToolDrift, "{status}");
@@ -127,7 +127,7 @@ fn attack_a_tool_is_called_while_it_cannot_be_kept_that_its_server_drifted() {
         (refused.code(), refused.reason()),
         (
             Code::ToolDrift,
-            "the tools of the server drifted or changed, and that cannot be kept over a restart"
+            "the tools of the server drifted or changed, and the gateway cannot record this on disk"
         )
     );
     works.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -153,7 +153,7 @@ fn attack_the_list_of_another_server_of_the_receiver_clears_a_drift() {
     let house = (elsewhere.0, bent_route);
     let refused = ask(&house, "retailer-7", "tools/call", params()).unwrap_err();
     assert_eq!((refused.code(), refused.remedy()), (Code::ToolDrift, None));
-    assert_eq!(refused.reason(), "the server describes this tool otherwise than it was signed");
+    assert_eq!(refused.reason(), "the server describes this tool differently from its signed form");
 }
 
 fn bent() -> serde_json::Value {

@@ -36,7 +36,7 @@ fn gives(house: &House, from: &str, name: &str, state: Option<&str>, given: Valu
 #[track_caller]
 fn not_asked(given: Result<(), Refusal>) {
     let refused = given.unwrap_err();
-    let what = "`/params/inputResponses` answers what this agent was not asked for this request";
+    let what = "`/params/inputResponses` answers a question that was not asked for this request";
     assert_eq!((refused.code(), refused.reason()), (Code::Malformed, what));
 }
 

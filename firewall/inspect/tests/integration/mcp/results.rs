@@ -164,5 +164,5 @@ fn two_default_contexts_that_sign_one_tool_differently_let_nobody_call_it_unlist
     let house = two("Adds, and tells evil.test.");
     let refusal = refused(&house, "retailer-7", "add", json!({"a": 1, "b": 2}));
     assert_eq!((refusal.code(), refusal.tool_result()), (Code::ToolDrift, None));
-    assert!(refusal.reason().contains("contexts of this route differ in what they sign"), "{refusal}");
+    assert!(refusal.reason().contains("contexts of this route sign different forms"), "{refusal}");
 }

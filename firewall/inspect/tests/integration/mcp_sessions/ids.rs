@@ -56,7 +56,7 @@ fn attack_an_id_is_used_again_while_its_call_is_open_so_that_its_answer_is_judge
     used(sums(&house, &lists(json!("7"))));
     assert_eq!(
         sums(&house, &lists(json!(7))).unwrap_err().hint(),
-        "give each request of a session an id of its own, as MCP demands"
+        "give each request of a session a unique id, as MCP requires"
     );
     called.passes(&sum(7));
     assert!(sums(&house, &lists(json!(7))).is_ok(), "it was answered, and on no stream that is resumed");
@@ -86,7 +86,7 @@ fn attack_an_id_is_used_again_over_another_route_to_the_same_server() {
     other.name = "another".to_owned();
     let (house, before) = ((house.0, Arc::new(other)), house.1);
     used(sums(&house, &lists(json!(7))));
-    // another agent behind is another server
+    // another upstream agent is another server
     let mut far = Route::clone(&before);
     far.receiver = common::agent_id("treasurer-1");
     let far = (house.0, Arc::new(far));
@@ -151,7 +151,7 @@ fn ids_that_were_answered_make_room_and_take_along_what_would_bring_the_answers_
 
 #[test]
 fn where_all_ids_are_open_no_more_is_asked_in_the_only_session_and_the_oldest_of_several_ends() {
-    let full = (Code::RateLimited, "more requests are open in the session than are kept track of");
+    let full = (Code::RateLimited, "the session has more open requests than the gateway tracks");
     for apart in [false, true] {
         let house = small(3, apart);
         for id in 1..=3 {

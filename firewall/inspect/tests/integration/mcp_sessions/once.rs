@@ -25,7 +25,7 @@ fn withheld(stream: &mut Stream<'_>, message: &Value, reason: &str) {
     assert!(refusal.detail().contains(reason), "{}", refusal.detail());
 }
 
-const BEFORE: &str = "answered before";
+const BEFORE: &str = "already answered";
 const WAITS: &str = "waits for its answer on its own exchange";
 const NOTHING: &str = "not open in this session";
 

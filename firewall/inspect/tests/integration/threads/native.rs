@@ -47,7 +47,7 @@ fn attack_f0_08_an_answer_over_native_l8_to_what_nobody_proposed() {
     for says in ["ACCEPT", "REJECT", "COUNTER_PROPOSE"] {
         let refusal = over_l8(&inspector, says).unwrap_err();
         assert_eq!(refusal.code(), Code::OutOfTurn, "{says}");
-        assert!(refusal.hint().contains("under this line of contexts"), "{}", refusal.hint());
+        assert!(refusal.hint().contains("in this line of contexts"), "{}", refusal.hint());
         let (_, sent) = over_l8(&inspector, "INFORM").unwrap().spend();
         let refusal = answers_l8(&inspector, &sent, says).unwrap_err();
         assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::OutOfTurn)), "{says}");
@@ -89,11 +89,11 @@ fn f0_08_of_several_proposals_over_native_l8_an_answer_says_which_it_is_for() {
     proposes(&inspector, "p-2");
     let refusal = over_l8(&inspector, "ACCEPT").unwrap_err();
     assert_eq!(refusal.code(), Code::OutOfTurn);
-    assert!(refusal.reason().contains("several of the other agent are open"), "{}", refusal.reason());
+    assert!(refusal.reason().contains("the other agent has several open"), "{}", refusal.reason());
     assert!(refusal.hint().contains("`re-`"), "{}", refusal.hint());
     let _ = under(&inspector, "ACCEPT", "re-p-1").unwrap().spend();
     let why = unanswered(under(&inspector, "REJECT", "re-p-1"));
-    assert!(why.contains("none of the other side is open"), "and not the other one in its place: {why}");
+    assert!(why.contains("the other side has none open"), "and not the other one in its place: {why}");
     let _ = over_l8(&inspector, "ACCEPT").unwrap().spend();
 }
 
@@ -104,7 +104,7 @@ fn attack_an_accept_over_native_l8_that_is_sent_twice_answers_another_proposal()
     let _ = under(&inspector, "ACCEPT", "a-1").unwrap().spend();
     proposes(&inspector, "p-2");
     let why = unanswered(under(&inspector, "ACCEPT", "a-1"));
-    assert!(why.contains("was said before"), "{why}");
+    assert!(why.contains("was sent before"), "{why}");
     let _ = under(&inspector, "ACCEPT", "a-2").unwrap().spend();
 }
 
@@ -123,9 +123,9 @@ fn attack_a_propose_over_native_l8_that_is_sent_again_is_accepted_again() {
     let _ = under(&inspector, "ACCEPT", "re-p-1").unwrap().spend();
     proposes(&inspector, "p-1");
     let why = unanswered(under(&inspector, "ACCEPT", "re-p-1"));
-    assert!(why.contains("was said before"), "{why}");
+    assert!(why.contains("was sent before"), "{why}");
     let why = unanswered(under(&inspector, "REJECT", "a-2"));
-    assert!(why.contains("none of the other side is open"), "{why}");
+    assert!(why.contains("the other side has none open"), "{why}");
 }
 
 #[test]
@@ -225,12 +225,16 @@ fn two_proposals_over_native_l8_under_one_name_are_told_apart_by_nobody_and_can_
     proposes(2);
     for says in ["ACCEPT", "COUNTER_PROPOSE"] {
         let refusal = under(&inspector, says, "re-k-1").unwrap_err();
-        assert!(refusal.reason().contains("different ones"), "{says}: {}", refusal.reason());
+        assert!(
+            refusal.reason().contains("has several open under that name"),
+            "{says}: {}",
+            refusal.reason()
+        );
         assert!(refusal.hint().starts_with("reject the name"), "{says}: {}", refusal.hint());
     }
     let _ = under(&inspector, "REJECT", "re-k-1").unwrap().spend();
     let why = unanswered(over_l8(&inspector, "ACCEPT"));
-    assert!(why.contains("none of the other side is open"), "both are rejected: {why}");
+    assert!(why.contains("the other side has none open"), "both are rejected: {why}");
     proposes(3);
     let _ = under(&inspector, "ACCEPT", "re-k-1").unwrap().spend();
 }

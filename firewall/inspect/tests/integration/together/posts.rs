@@ -9,7 +9,7 @@ use semgate_inspect::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const UNSETTLED: &str = "nobody knows whether it arrived";
+const UNSETTLED: &str = "its delivery is unknown";
 
 /// A gateway whose caller was told of task t-1, and has notifications of it sent under two tokens.
 struct House {

@@ -23,7 +23,7 @@ fn attack_a_gateway_that_puts_a_lesser_hello_in_place_is_found_out_by_both() {
     let full_digest = full.signed.digest();
     let refused = code(full.select(&Carried::Sealed(moved), &stage.world.trust(), NOW));
     assert_eq!(refused, (HandshakeFault::OtherHello, "lock_mismatch"));
-    // the agent behind, had the caller gone on: its LOCK names the HELLO that it said
+    // the upstream agent, had the caller gone on: its LOCK names the HELLO that it said
     let chosen = lesser.select(&Carried::Sealed(sealed), &stage.world.trust(), NOW).unwrap();
     let (_, lock) = chosen.lock(&stage.a, 60, &stage.world.random, NOW).unwrap();
     let Carried::Signed(signed) = &lock else { panic!("signed") };
@@ -175,7 +175,7 @@ fn attack_a_sealed_message_opens_for_its_receiver_and_nobody_else() {
     let stage = stage();
     let appointed = stage.appoint();
     let (greeted, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
-    // the agent behind does not open what is sealed to the gateway
+    // the upstream agent does not open what is sealed to the gateway
     assert_eq!(code(stage.answer_of_agent(&hello)), (HandshakeFault::UnknownSealingKey, "lock_mismatch"));
     let (passing, onward) = stage.passed(&hello, Some(&appointed)).unwrap();
     // nor the gateway what is sealed to the agent, nor another one what comes back
@@ -195,7 +195,7 @@ fn attack_a_sealed_message_opens_for_its_receiver_and_nobody_else() {
 fn attack_what_is_open_where_it_must_be_sealed_is_refused_on_every_way() {
     let stage = stage();
     let appointed = stage.appoint();
-    // the agent behind answers a sealed HELLO openly
+    // the upstream agent answers a sealed HELLO openly
     let (greeted, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
     let (passing, _) = stage.passed(&hello, Some(&appointed)).unwrap();
     let select = stage.select_by(&stage.world.agent(B), &greeted.signed.digest(), |_| {});
@@ -276,7 +276,7 @@ fn f0_39_attack_of_two_selects_of_one_agent_the_older_counts_since_its_lock_come
     });
     let early: Vec<Vec<u8>> = (0..2).map(|_| stage.locking(false).1).collect();
     let (_, elsewhere) = stage.locking_of(&["travel:v2.1"], false);
-    // one LOCK is on its way already when the agent behind states its minimum
+    // one LOCK is on its way already when the upstream agent states its minimum
     let under_way = stage.taken(&early[0]).unwrap();
     let its_answer = stage.answer_of_agent(&early[0]).unwrap().body;
     stage.now += 1;

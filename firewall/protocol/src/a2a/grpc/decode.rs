@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{FaultKind, MessageFault, member::Read, pointer::plain};
 
-/// The fault of a singular field that is there twice: readers keep the last, merge, or refuse.
-const TWICE: &str = "is there twice";
+/// The fault of a singular field that is present twice: readers keep the last, merge, or refuse.
+const TWICE: &str = "is present twice";
 
 const WIRE_TYPE: &str = "is not of the wire type of its field";
 
@@ -62,7 +62,7 @@ fn fields<'b>(shape: &Shape, bytes: &'b [u8], out: &mut Printer<'_>) -> Read<Vec
             Count::Many => {}
             _ if again => return Err(inside(twice(), field.json)),
             Count::OneOf if std::mem::replace(&mut either, true) => {
-                return Err(MessageFault::malformed("", "holds two of which only one may be there"));
+                return Err(MessageFault::malformed("", "holds two members of which only one is allowed"));
             }
             Count::OneOf | Count::Plain | Count::Present => {}
         }
@@ -96,7 +96,7 @@ pub(super) fn one(kind: Kind, raw: Raw<'_>, depth: usize, out: &mut Printer<'_>)
         (Kind::Bool, Raw::Varint(_)) => Err(MessageFault::malformed("", "is neither true nor false")),
         (Kind::Int32, Raw::Varint(number)) => {
             let number =
-                int32(number).ok_or_else(|| MessageFault::malformed("", "is no number of 32 bits"))?;
+                int32(number).ok_or_else(|| MessageFault::malformed("", "is not a 32-bit number"))?;
             out.put(&number.to_string())
         }
         (Kind::Enum(names), Raw::Varint(number)) => {
@@ -120,7 +120,7 @@ fn is_default(kind: Kind, raw: Raw<'_>) -> bool {
     }
 }
 
-/// The value of each of the fields 1 to `N`. Refuses a field that is there twice.
+/// The value of each of the fields 1 to `N`. Refuses a field that is present twice.
 pub(super) fn singles<'b, const N: usize>(
     bytes: &'b [u8],
     out: &mut Printer<'_>,

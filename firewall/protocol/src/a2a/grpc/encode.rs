@@ -18,7 +18,7 @@ pub(super) fn message(shape: &Shape, json: &Json<'_>) -> Read<Vec<u8>> {
     let object = object(json)?;
     let known = |key: &str| shape.fields.iter().any(|field| field.json == key);
     if let Some((key, _)) = object.iter().find(|(key, _)| !known(key)) {
-        return Err(inside(fault("is no member of the message"), key));
+        return Err(inside(fault("is not a member of the message"), key));
     }
     let mut out = Vec::new();
     for field in shape.fields {
@@ -32,7 +32,7 @@ fn put(field: &Field, json: &Json<'_>, out: &mut Vec<u8>) -> Read<()> {
     match (field.count, field.kind) {
         (_, Kind::Map(values)) => entries(field.number, *values, object(json)?, out),
         (Count::Many, kind) => {
-            let items = json.as_array().ok_or_else(|| fault("is no array"))?;
+            let items = json.as_array().ok_or_else(|| fault("is not an array"))?;
             for (n, item) in items.iter().enumerate() {
                 one(field.number, kind, item, out).map_err(|fault| inside(fault, &n.to_string()))?;
             }
@@ -57,17 +57,17 @@ fn one(number: u32, kind: Kind, json: &Json<'_>, out: &mut Vec<u8>) -> Read<()> 
     match kind {
         Kind::Text => bytes(number, text(json)?.as_bytes(), out),
         Kind::Bytes => {
-            let decoded = BASE64_STANDARD.decode(text(json)?).map_err(|_| fault("is no base64"))?;
+            let decoded = BASE64_STANDARD.decode(text(json)?).map_err(|_| fault("is not base64"))?;
             bytes(number, &decoded, out);
         }
         Kind::Bool => {
-            varint_field(number, u64::from(json.as_bool().ok_or_else(|| fault("is no boolean"))?), out)
+            varint_field(number, u64::from(json.as_bool().ok_or_else(|| fault("is not a boolean"))?), out)
         }
         Kind::Int32 => {
             let value = json.as_number().and_then(|value| value.as_i64_exact());
             let value = value
                 .and_then(|value| i32::try_from(value).ok())
-                .ok_or_else(|| fault("is no number of 32 bits"))?;
+                .ok_or_else(|| fault("is not a 32-bit number"))?;
             varint_field(number, i64::from(value).cast_unsigned(), out);
         }
         Kind::Enum(names) => {
@@ -82,7 +82,7 @@ fn one(number: u32, kind: Kind, json: &Json<'_>, out: &mut Vec<u8>) -> Read<()> 
         Kind::Timestamp => bytes(number, &timestamp(text(json)?)?, out),
         Kind::Struct => bytes(number, &structure(object(json)?)?, out),
         Kind::Value => bytes(number, &value(json)?, out),
-        Kind::Map(_) => return Err(fault("is no single value")),
+        Kind::Map(_) => return Err(fault("is not a single value")),
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ fn value(json: &Json<'_>) -> Read<Vec<u8>> {
 
 fn timestamp(text: &str) -> Read<Vec<u8>> {
     let (seconds, nanos) =
-        seconds_of(text).ok_or_else(|| fault("is no time between the years 1 and 9999"))?;
+        seconds_of(text).ok_or_else(|| fault("is not a time between the years 1 and 9999"))?;
     let mut out = Vec::new();
     for (number, part) in [(1, seconds), (2, i64::from(nanos))] {
         if part != 0 {
@@ -138,11 +138,11 @@ fn timestamp(text: &str) -> Read<Vec<u8>> {
 }
 
 fn object<'j>(json: &'j Json<'j>) -> Read<&'j Object<'j>> {
-    json.as_object().ok_or_else(|| fault("is no object"))
+    json.as_object().ok_or_else(|| fault("is not an object"))
 }
 
 fn text<'j>(json: &'j Json<'_>) -> Read<&'j str> {
-    json.as_str().ok_or_else(|| fault("is no string"))
+    json.as_str().ok_or_else(|| fault("is not a string"))
 }
 
 fn fault(what: &'static str) -> MessageFault {

@@ -84,12 +84,12 @@ impl<'l> Printer<'l> {
     /// The shortest digits that give the same double. Schemas and decimals use these digits.
     pub fn double(&mut self, value: f64) -> Read<()> {
         if !value.is_finite() {
-            return Err(MessageFault::malformed("", "is no finite number"));
+            return Err(MessageFault::malformed("", "is not a finite number"));
         }
         let mut text = String::new();
         let plain = value == 0.0 || (1e-5..1e16).contains(&value.abs());
         let written = if plain { write!(text, "{value}") } else { write!(text, "{value:e}") };
-        written.map_err(|_| MessageFault::malformed("", "is no number"))?;
+        written.map_err(|_| MessageFault::malformed("", "is not a number"))?;
         self.put(&text)
     }
 }

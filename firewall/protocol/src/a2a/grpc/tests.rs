@@ -153,7 +153,7 @@ fn a_single_field_that_is_there_twice_is_refused_at_every_level() {
         (cat(&[len(1, b"a"), len(1, b"b")]), "/tenant"),
         // the same twice has one meaning, and is refused all the same
         (cat(&[len(1, b"a"), len(1, b"a")]), "/tenant"),
-        // readers merge a message that is there twice
+        // readers merge a message that is present twice
         (cat(&[len(2, &message), len(2, &num(4, 1))]), "/message"),
         (len(2, &cat(&[num(4, 1), len(1, b"m"), num(4, 2)])), "/message/role"),
         (len(2, &len(5, &cat(&[len(1, b"a"), len(1, b"b")]))), "/message/parts/0/text"),
@@ -185,7 +185,7 @@ fn a_second_member_of_a_oneof_is_refused() {
     for bytes in
         [part(&[len(1, b"text"), len(4, &len(3, b"data"))]), part(&[len(4, &len(3, b"data")), len(1, b"")])]
     {
-        assert_eq!(fault(&bytes).what, "holds two of which only one may be there");
+        assert_eq!(fault(&bytes).what, "holds two members of which only one is allowed");
     }
     let both = cat(&[len(1, &len(1, b"t")), len(2, &len(1, b"m"))]);
     assert!(reply(Operation::SendMessage, &both, &Limits::default()).is_err());
@@ -204,16 +204,16 @@ fn a_value_that_holds_nothing_is_refused() {
 #[test]
 fn numbers_have_one_spelling() {
     for (bytes, what) in [
-        (vec![0x88, 0x00, 0x01], "has a number that is written longer than need be"),
-        (vec![0x0a, 0x81, 0x00, b'x'], "has a number that is written longer than need be"),
-        (vec![0x0a, 0x80, 0x00], "has a number that is written longer than need be"),
+        (vec![0x88, 0x00, 0x01], "has a number in a longer form than necessary"),
+        (vec![0x0a, 0x81, 0x00, b'x'], "has a number in a longer form than necessary"),
+        (vec![0x0a, 0x80, 0x00], "has a number in a longer form than necessary"),
         ([vec![0x80; 10], vec![0x01]].concat(), "has a number of more than 64 bits"),
         ([vec![0xff; 9], vec![0x02]].concat(), "has a number of more than 64 bits"),
         (vec![0x80], "ends in the middle of a field"),
         (vec![0x0a, 0x05, b'x'], "ends in the middle of a field"),
         (vec![0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], "ends in the middle of a field"),
-        (vec![0x00, 0x00], "has a field whose number cannot be"),
-        (vec![0x80, 0x80, 0x80, 0x80, 0x10, 0x00], "has a field whose number cannot be"),
+        (vec![0x00, 0x00], "has a field with an impossible number"),
+        (vec![0x80, 0x80, 0x80, 0x80, 0x10, 0x00], "has a field with an impossible number"),
         (vec![0x0b, 0x0c], "has a group, which this protocol does not use"),
         (vec![0x0c], "has a group, which this protocol does not use"),
         (vec![0x0e], "has a field of a wire type that does not exist"),
@@ -236,7 +236,7 @@ fn numbers_that_only_fit_when_they_are_cut_are_refused() {
         &[0x80, 0x80, 0x80, 0x80, 0x08],
         &[0x81, 0x80, 0x80, 0x80, 0x10],
     ] {
-        assert_eq!(history(cut).unwrap_err().what, "is no number of 32 bits", "{cut:x?}");
+        assert_eq!(history(cut).unwrap_err().what, "is not a 32-bit number", "{cut:x?}");
     }
     // readers take any number but 0 for true, after cutting it or before
     assert_eq!(fault(&len(3, &num(4, 2))).what, "is neither true nor false");
@@ -314,7 +314,7 @@ fn doubles_are_their_shortest_digits() {
         assert_eq!(value_text(&double(value)).unwrap(), text);
     }
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert_eq!(value_text(&double(value)).unwrap_err().what, "is no finite number");
+        assert_eq!(value_text(&double(value)).unwrap_err().what, "is not a finite number");
     }
 }
 
@@ -353,7 +353,7 @@ fn times_are_rfc_3339_in_utc() {
         (i64::MIN, 0),
         (i64::MAX, 0),
     ] {
-        assert_eq!(time(seconds, nanos).unwrap_err().what, "is no time between the years 1 and 9999");
+        assert_eq!(time(seconds, nanos).unwrap_err().what, "is not a time between the years 1 and 9999");
     }
     assert_eq!(
         asked("ListTasks", &len(7, b"")).unwrap(),

@@ -104,7 +104,7 @@ pub(super) fn timestamp(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Re
         Some(Raw::Varint(number)) => Ok(number),
         Some(_) => Err(wire_type()),
     };
-    let fault = || MessageFault::malformed("", "is no time between the years 1 and 9999");
+    let fault = || MessageFault::malformed("", "is not a time between the years 1 and 9999");
     let seconds = number(seconds)?.cast_signed();
     let nanos = int32(number(nanos)?).filter(|nanos| NANOS.contains(nanos)).ok_or_else(fault)?;
     if !SECONDS.contains(&seconds) {

@@ -28,7 +28,7 @@ impl<'b> Wire<'b> {
         let tag = self.varint()?;
         let number = u32::try_from(tag >> 3).unwrap_or(u32::MAX);
         if number == 0 || u64::from(number) > MAX_FIELD {
-            return Err("has a field whose number cannot be");
+            return Err("has a field with an impossible number");
         }
         let raw = match tag & 7 {
             0 => Raw::Varint(self.varint()?),
@@ -55,7 +55,7 @@ impl<'b> Wire<'b> {
             value |= bits << (7 * n);
             if byte & 0x80 == 0 {
                 if byte == 0 && n > 0 {
-                    return Err("has a number that is written longer than need be");
+                    return Err("has a number in a longer form than necessary");
                 }
                 self.0 = self.0.get(n + 1..).unwrap_or_default();
                 return Ok(value);

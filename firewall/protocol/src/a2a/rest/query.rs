@@ -20,7 +20,7 @@ impl<'q> Query<'q> {
     /// parameter, a parameter without `=`.
     ///
     /// # Errors
-    /// `malformed`, also for a parameter that is there twice and for more than 16.
+    /// `malformed`, also for a parameter that is present twice and for more than 16.
     pub fn parse(text: &'q str) -> Read<Self> {
         let fault = |what| Err(MessageFault::malformed("", what));
         let mut all: Vec<(&str, Cow<'_, str>)> = Vec::new();
@@ -35,7 +35,7 @@ impl<'q> Query<'q> {
                 return fault("the query has a parameter whose name is not letters, digits and `-`");
             }
             let Some(value) = decoded(value) else {
-                return fault("the query has a value that has more than one reading");
+                return fault("the query has an ambiguous value");
             };
             if all.iter().any(|(known, _)| *known == name) {
                 return fault("the query has a parameter twice");

@@ -107,7 +107,7 @@ fn an_event_that_smuggles_a_second_message_is_refused() {
     });
     let two = json!([answer(json!({ "message": message })), answer(json!({ "message": message }))]);
     says(&two, &asked(SendStreamingMessage, Version::V10), &OPEN, true, |read| {
-        assert_eq!(read.unwrap_err().what, "is no object");
+        assert_eq!(read.unwrap_err().what, "is not an object");
     });
     let mut other = answer(json!({ "message": message }));
     other["id"] = json!(2);
@@ -125,7 +125,7 @@ fn an_event_that_smuggles_a_second_message_is_refused() {
 fn an_update_is_no_answer_in_one_piece() {
     let update = json!({"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING"}}});
     says(&answer(update), &asked(SendMessage, Version::V10), &OPEN, false, |read| {
-        assert_eq!(read.unwrap_err().what, "is no member that answers this");
+        assert_eq!(read.unwrap_err().what, "is not a member that fits here");
     });
     let update = json!({"kind": "status-update", "taskId": "t", "contextId": "c", "final": false, "status": {"state": "working"}});
     says(&answer(update), &asked(SendMessage, Version::V03), &OPEN, false, |read| {

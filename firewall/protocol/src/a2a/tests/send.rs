@@ -65,7 +65,7 @@ fn f0_10_a_request_carries_every_performative_but_subscribe() {
         with_request(&send(said), |read| match performative {
             Performative::Subscribe => {
                 let fault = read.unwrap_err();
-                assert_eq!(fault.what, "is not one that may be carried here");
+                assert_eq!(fault.what, "is not allowed here");
             }
             other => {
                 let message = read.unwrap();
@@ -103,7 +103,7 @@ fn every_unknown_member_is_refused_at_every_level() {
             let fault = read.unwrap_err();
             assert_eq!(
                 (fault.kind, fault.what),
-                (FaultKind::Malformed, "is no member that this binding has"),
+                (FaultKind::Malformed, "is not a member of this binding"),
                 "{path}"
             );
         });

@@ -17,7 +17,7 @@ fn attack_an_older_request_carries_rounds_that_its_version_does_not_have() {
             let fault = fault(&old(method, params.clone()));
             assert_eq!(
                 (fault.kind, fault.path.as_str(), fault.what),
-                (FaultKind::Malformed, &*format!("/params/{member}"), "is no member that this binding has"),
+                (FaultKind::Malformed, &*format!("/params/{member}"), "is not a member of this binding"),
                 "{method}"
             );
             let (value, head) = new(method, params);
@@ -41,7 +41,7 @@ fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
         let fault = read(json!({"type": "text", "text": "hi", member: value})).unwrap_err();
         assert_eq!(
             (fault.path.as_str(), fault.what),
-            (&*format!("/result/content/0/{member}"), "is no member that this binding has")
+            (&*format!("/result/content/0/{member}"), "is not a member of this binding")
         );
     }
 }
@@ -73,7 +73,7 @@ fn attack_a_server_answers_with_another_resource_than_was_asked_for() {
         let fault = read(uri).unwrap_err();
         assert_eq!(
             (fault.path.as_str(), fault.what),
-            ("/result/contents/1/uri", "is neither the resource that was asked for nor below it"),
+            ("/result/contents/1/uri", "is neither the requested resource nor below it"),
             "{uri}"
         );
     }

@@ -163,7 +163,7 @@ fn the_keys_of_2026_are_none_of_2025() {
         let fault = fault(&refused);
         assert_eq!(
             (fault.kind, fault.what),
-            (FaultKind::Malformed, "is no member that this binding has"),
+            (FaultKind::Malformed, "is not a member of this binding"),
             "{key}"
         );
     }

@@ -161,7 +161,7 @@ fn of_a_message_past_the_limit_its_size_alone_is_kept() {
     let small = kept(&[("payment::transfer.amount", KeepAs::Values)], 256);
     let (text, report) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &small);
     assert!(text.starts_with("{\"too_large\":") && text.len() < 40, "{text}");
-    assert_eq!(report.unwrap_err(), "its questions were too large to be kept");
+    assert_eq!(report.unwrap_err(), "its questions were too large for the record");
 }
 
 /// A contingency of which this was measured.

@@ -34,7 +34,7 @@ fn a_value_that_policies_cannot_hold_is_refused_by_every_set_and_hides_no_other_
     for by_these in [false, true] {
         let report = report(&PolicySource::shipped(), &values, &kept(&AMOUNT, 1 << 14), by_these);
         assert_eq!((report[0].then.as_str(), report[0].now), ("untypable", Some("untypable")));
-        let note = "policies cannot hold the value at `/amount` (rule `decimal`), so none was asked";
+        let note = "policies cannot represent the value at `/amount` (rule `decimal`), so none was evaluated";
         assert_eq!(report[0].explanation.note.as_deref(), Some(note));
         assert_eq!(report[1].now, Some("denied"), "the other is explained");
     }

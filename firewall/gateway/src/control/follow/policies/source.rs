@@ -109,7 +109,7 @@ impl BundleSource {
             Self::Directory(path) => {
                 let Steady { source, stamp } = steady::read(path, limits, tries)?;
                 for why in PolicySource::strays(path) {
-                    tracing::warn!(why, "something in the policy directory is no part of the set");
+                    tracing::warn!(why, "a file in the policy directory is not part of the set");
                 }
                 Ok(ReadPolicies { digest: source.digest(), source: Arc::new(source), stamp, version: None })
             }
@@ -170,7 +170,7 @@ impl BundlePlace {
             let why = "policy bundle refused (`digest`): the set does not have the digest of the manifest";
             return Err(unreadable(&self.file, why));
         }
-        tracing::debug!(version, signer = signed.signer.as_str(), "a policy bundle is good");
+        tracing::debug!(version, signer = signed.signer.as_str(), "a policy bundle is verified");
         Ok(ReadPolicies { source: Arc::new(source), digest: claimed, stamp, version: Some(version) })
     }
 

@@ -97,7 +97,7 @@ impl Stamp {
         let resolved = file.canonicalize().map_err(|why| unreadable(file, why))?;
         let metadata = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
         if !metadata.is_file() {
-            return Err(unreadable(file, "a signed policy bundle is demanded, and this is no regular file"));
+            return Err(unreadable(file, "the signed policy bundle is not a regular file"));
         }
         Ok(Self { directory: resolved, mark: Mark::of(&metadata), files: Vec::new() })
     }
@@ -168,7 +168,7 @@ pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Res
             Err(Missed::Moved) => last = None,
         }
     }
-    Err(last.unwrap_or_else(|| unreadable(directory, format_args!("it changed in each of {tries} tries"))))
+    Err(last.unwrap_or_else(|| unreadable(directory, format_args!("it changed in each of {tries} reads"))))
 }
 
 /// Reads one file of at most `limit` bytes consistently, in at most `tries` tries.
@@ -199,7 +199,7 @@ pub(super) fn read_file(file: &Path, limit: usize, tries: usize) -> Result<(Vec<
             Err(Missed::Moved) => last = None,
         }
     }
-    Err(last.unwrap_or_else(|| unreadable(file, format_args!("it changed in each of {tries} tries"))))
+    Err(last.unwrap_or_else(|| unreadable(file, format_args!("it changed in each of {tries} reads"))))
 }
 
 #[cfg(test)]

@@ -128,11 +128,11 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
     revision(root, "a");
     std::fs::create_dir(root.join("nested.cedar")).unwrap();
     let fault = |root: &Path| read(root, &limits(), TRIES).map(|_| ()).unwrap_err().to_string();
-    assert!(fault(root).contains("no regular file"), "{}", fault(root));
+    assert!(fault(root).contains("not a regular file"), "{}", fault(root));
     std::fs::remove_dir(root.join("nested.cedar")).unwrap();
     let pipe = root.join("pipe.cedar");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(fault(root).contains("no regular file"), "{}", fault(root));
+    assert!(fault(root).contains("not a regular file"), "{}", fault(root));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn each_lack_is_named() {
     std::fs::write(root.join("00.cedar"), [0xff]).unwrap();
     assert!(fault(&limits()).contains("not UTF-8"), "{}", fault(&limits()));
     std::fs::write(root.join("limit.json"), "{}").unwrap();
-    assert_eq!(fault(&limits()), "`limit.json` would not be read (did you mean `limits.json`?)");
+    assert_eq!(fault(&limits()), "`limit.json` is not read (did you mean `limits.json`?)");
 }
 
 #[test]
