@@ -172,12 +172,12 @@ impl Config {
         let mut fresh = Self::load(source)?;
         let mut distrusted = Vec::new();
         for authority in &self.authorities {
-            let found = fresh.authorities.iter_mut().find(|other| other.name == authority.name);
-            if found.as_ref().is_none_or(|found| found.distrusted) {
+            let known = fresh.authorities.iter_mut().find(|other| other.name == authority.name);
+            if known.as_ref().is_none_or(|known| known.distrusted) {
                 distrusted.push(authority.name.clone());
             }
-            if let Some(found) = found {
-                found.distrusted = authority.distrusted;
+            if let Some(known) = known {
+                known.distrusted = authority.distrusted;
             }
         }
         Ok((distrusted, fresh == *self))

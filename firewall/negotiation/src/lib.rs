@@ -53,8 +53,8 @@
 //! // HELLO: the retailer says what it speaks; SELECT: the wholesaler chooses the newest that both speak
 //! let both = vec![offer("payment:v1.1")?, offer("payment:v2.0")?];
 //! let (greeted, hello) = HelloSent::hello(opening(both.clone()), &retailer, &random, now)?;
-//! let heard = ReceivedHello::hello(&hello, &between, &[], &trust, &replay, now)?;
-//! let (waiting, select) = heard.select(&answering, &wholesaler, &random, now)?;
+//! let received = ReceivedHello::hello(&hello, &between, &[], &trust, &replay, now)?;
+//! let (waiting, select) = received.select(&answering, &wholesaler, &random, now)?;
 //! let chosen = greeted.select(&select, &trust, now)?;
 //! assert_eq!(chosen.urn().as_str(), "urn:contexts:payment:v2.0");
 //!
@@ -70,8 +70,8 @@
 //! // a HELLO from which a version was stripped: another one of the retailer's own, that offers less, is put in its place
 //! let (greeted, _kept_back) = HelloSent::hello(opening(both), &retailer, &random, now)?;
 //! let (_, stripped) = HelloSent::hello(opening(vec![offer("payment:v1.1")?]), &retailer, &random, now)?;
-//! let heard = ReceivedHello::hello(&stripped, &between, &[], &trust, &replay, now)?;
-//! let (_, select) = heard.select(&answering, &wholesaler, &random, now)?;
+//! let received = ReceivedHello::hello(&stripped, &between, &[], &trust, &replay, now)?;
+//! let (_, select) = received.select(&answering, &wholesaler, &random, now)?;
 //! let refused = greeted.select(&select, &trust, now).unwrap_err();
 //! assert!(matches!(refused, HandshakeFault::OtherHello));
 //! assert_eq!(refused.code(), "lock_mismatch");

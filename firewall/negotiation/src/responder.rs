@@ -4,14 +4,14 @@
 //!
 //! ```compile_fail,E0423
 //! # fn skip(hello: semgate_negotiation::Hello) {
-//! let heard = semgate_negotiation::responder::ReceivedHello(hello);
+//! let received = semgate_negotiation::responder::ReceivedHello(hello);
 //! # }
 //! ```
 //!
 //! ```compile_fail,E0599
-//! # fn skip(heard: semgate_negotiation::responder::ReceivedHello, lock: &semgate_negotiation::Carried,
+//! # fn skip(received: semgate_negotiation::responder::ReceivedHello, lock: &semgate_negotiation::Carried,
 //! #         trust: &semgate_negotiation::Trust<'_>, replay: &semgate_negotiation::ReplayMemory) {
-//! let agreement = heard.lock(lock, trust, replay, 0);
+//! let agreement = received.lock(lock, trust, replay, 0);
 //! # }
 //! ```
 //!

@@ -61,7 +61,7 @@ impl fmt::Display for Listen {
 
 /// Target of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Endpoint {
     /// Host (a name or an address without brackets) and port.
     Tcp(String, u16),
     /// A Unix stream socket.
@@ -72,7 +72,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// Target of the connection.
-    pub place: Place,
+    pub endpoint: Endpoint,
     /// True for TLS.
     pub tls: bool,
     /// Path of messages. Begins with `/` and has no query.
@@ -90,7 +90,7 @@ as_text!(Upstream);
 impl Upstream {
     /// Makes the path of a socket relative to this directory.
     pub(super) fn rebase(&mut self, base: &Path) {
-        if let Place::Unix(path) = &mut self.place {
+        if let Endpoint::Unix(path) = &mut self.endpoint {
             *path = base.join(&*path);
         }
     }
@@ -98,8 +98,8 @@ impl Upstream {
     /// Parses only the spellings above: no user, query, fragment, percent-encoding or `..` in the path.
     pub(crate) fn parse(text: &str, base: &Path) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
-            let place = Place::Unix(base.join(path));
-            return (!path.is_empty()).then_some(Self { place, tls: false, path: "/".to_owned() });
+            let endpoint = Endpoint::Unix(base.join(path));
+            return (!path.is_empty()).then_some(Self { endpoint, tls: false, path: "/".to_owned() });
         }
         let (tls, rest) = match text.strip_prefix("https://") {
             Some(rest) => (true, rest),
@@ -114,14 +114,14 @@ impl Upstream {
             return None;
         }
         let (host, port) = host_and_port(authority, if tls { 443 } else { 80 })?;
-        Some(Self { place: Place::Tcp(host, port), tls, path: path.to_owned() })
+        Some(Self { endpoint: Endpoint::Tcp(host, port), tls, path: path.to_owned() })
     }
 
     /// Returns true if the address is on this machine.
     pub(crate) fn local(&self) -> bool {
-        match &self.place {
-            Place::Unix(_) => true,
-            Place::Tcp(host, _) => {
+        match &self.endpoint {
+            Endpoint::Unix(_) => true,
+            Endpoint::Tcp(host, _) => {
                 host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
             }
         }
@@ -130,10 +130,10 @@ impl Upstream {
     /// Value of `Host`: the address with its port, or `localhost` for a Unix socket.
     #[must_use]
     pub fn host_header(&self) -> String {
-        match &self.place {
-            Place::Tcp(host, port) if host.contains(':') => format!("[{host}]:{port}"),
-            Place::Tcp(host, port) => format!("{host}:{port}"),
-            Place::Unix(_) => "localhost".to_owned(),
+        match &self.endpoint {
+            Endpoint::Tcp(host, port) if host.contains(':') => format!("[{host}]:{port}"),
+            Endpoint::Tcp(host, port) => format!("{host}:{port}"),
+            Endpoint::Unix(_) => "localhost".to_owned(),
         }
     }
 }
@@ -162,9 +162,9 @@ fn host_and_port(authority: &str, default: u16) -> Option<(String, u16)> {
 
 impl fmt::Display for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::Unix(path) => write!(f, "unix:{}", path.display()),
-            Place::Tcp(..) => {
+        match &self.endpoint {
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+            Endpoint::Tcp(..) => {
                 let scheme = if self.tls { "https" } else { "http" };
                 write!(f, "{scheme}://{}{}", self.host_header(), self.path)
             }
@@ -180,7 +180,7 @@ pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
 
 fn is_public(url: &str) -> bool {
     let parsed = Upstream::parse(url, Path::new(""));
-    parsed.is_some_and(|url| matches!(url.place, Place::Tcp(..)) && (url.tls || url.local()))
+    parsed.is_some_and(|url| matches!(url.endpoint, Endpoint::Tcp(..)) && (url.tls || url.local()))
 }
 
 /// Reads host names or addresses, with or without a port.

@@ -67,7 +67,7 @@ pub(crate) type Routes = BTreeMap<String, String>;
 
 impl Written {
     /// Key of a record; by route in the first version.
-    fn place(&self) -> (String, Option<String>, Kind, String) {
+    fn key(&self) -> (String, Option<String>, Kind, String) {
         match self {
             Self::Now(now) => (now.agent.clone(), now.tenant.clone(), now.kind, now.id.clone()),
             // no agent's id begins with a line end
@@ -93,16 +93,16 @@ enum Word {
     End,
 }
 
-struct Told(SyncSender<Word>);
+struct JournalQueue(SyncSender<Word>);
 
-impl Told {
+impl JournalQueue {
     fn say(&self, line: Line) {
         // a full queue loses the line, as the module documentation describes
         let _ = self.0.try_send(Word::Line(line));
     }
 }
 
-impl Journal for Told {
+impl Journal for JournalQueue {
     fn learnt(&self, owned: &Owned) {
         self.say(Line::Learnt(owned.clone()));
     }
@@ -136,7 +136,7 @@ impl Keeper {
         let file = rewrite(shared.inspector.owners().export().into_iter().map(Line::Learnt), &path)
             .map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
-        let _ = shared.inspector.owners().tell(Box::new(Told(words.clone())));
+        let _ = shared.inspector.owners().tell(Box::new(JournalQueue(words.clone())));
         let (shared, path) = (Arc::clone(shared), path.clone());
         let thread = std::thread::Builder::new()
             .name("semgate-owners".to_owned())
@@ -197,7 +197,7 @@ fn lines(mut file: impl BufRead, most: u64, mut take: impl FnMut(&[u8]) -> Optio
 /// The remaining records in order, and true if every complete line was valid.
 fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
     let mut order: BTreeMap<u64, Written> = BTreeMap::new();
-    let mut places: BTreeMap<_, u64> = BTreeMap::new();
+    let mut numbers: BTreeMap<_, u64> = BTreeMap::new();
     let mut number = 0_u64;
     let whole = lines(file, MAX_LINE, |line| {
         number = number.saturating_add(1);
@@ -205,8 +205,8 @@ fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
             Line::Learnt(written) => (written, true),
             Line::Forgotten(written) => (written, false),
         };
-        let place = written.place();
-        let before = if stays { places.insert(place, number) } else { places.remove(&place) };
+        let key = written.key();
+        let before = if stays { numbers.insert(key, number) } else { numbers.remove(&key) };
         if let Some(before) = before {
             order.remove(&before);
         }
@@ -221,15 +221,15 @@ fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
 /// Removes objects with two owners. In the first version, two routes to one receiver had separate ids. The owner of a shared
 /// id is unknown.
 fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
-    let place = |owned: &Owned| (owned.agent.clone(), owned.tenant.clone(), owned.kind, owned.id.clone());
+    let key = |owned: &Owned| (owned.agent.clone(), owned.tenant.clone(), owned.kind, owned.id.clone());
     let mut owners: BTreeMap<_, Option<String>> = BTreeMap::new();
     for owned in &all {
-        let known = owners.entry(place(owned)).or_insert_with(|| Some(owned.owner.clone()));
+        let known = owners.entry(key(owned)).or_insert_with(|| Some(owned.owner.clone()));
         if known.as_ref() != Some(&owned.owner) {
             *known = None;
         }
     }
-    all.retain(|owned| owners.get(&place(owned)).is_some_and(Option::is_some));
+    all.retain(|owned| owners.get(&key(owned)).is_some_and(Option::is_some));
     all
 }
 

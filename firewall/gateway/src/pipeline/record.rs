@@ -166,10 +166,10 @@ impl AuditWriter {
     pub(crate) fn finish(self) {
         let end = Instant::now() + FINISH;
         self.health.ending.store(true, Ordering::Relaxed);
-        let mut told = false;
+        let mut reported = false;
         while !self.thread.is_finished() {
             // a full queue is being emptied, or given up
-            told = told || self.queue.try_send(Item::End).is_ok();
+            reported = reported || self.queue.try_send(Item::End).is_ok();
             if Instant::now() >= end {
                 tracing::error!("the audit file is too slow at shutdown; its last records may be lost");
                 return;

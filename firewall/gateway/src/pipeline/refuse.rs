@@ -91,7 +91,7 @@ impl Manner {
 }
 
 /// Status and bytes of a refusal, as an answer's body or as the last event of a stream.
-pub(crate) struct Said {
+pub(crate) struct EncodedRefusal {
     pub(crate) status: u16,
     pub(crate) kind: &'static str,
     pub(crate) body: Bytes,
@@ -105,7 +105,7 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
         again(&mut answer, refusal);
         return answer;
     }
-    let Said { status, mut kind, mut body } = say(refusal, manner, decision);
+    let EncodedRefusal { status, mut kind, mut body } = say(refusal, manner, decision);
     if manner == Manner::JsonRpcEvents && status == 200 {
         kind = EVENT_STREAM;
         body = events::write(&Event { data: Some(body), ..Event::default() });
@@ -130,7 +130,11 @@ fn again(answer: &mut Answer, refusal: &Refusal) {
 }
 
 /// Formats a refusal, with the id of the decision if there is one.
-pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: impl Into<Option<DecisionId>>) -> Said {
+pub(crate) fn say(
+    refusal: &Refusal,
+    manner: Manner,
+    decision: impl Into<Option<DecisionId>>,
+) -> EncodedRefusal {
     let decision = decision.into();
     let code = refusal.code();
     let mut buffer = [0; 26];
@@ -171,13 +175,13 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: impl Into<Option<
         }
         _ => (refusal.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
     };
-    Said { status, kind, body: Bytes::from(body) }
+    EncodedRefusal { status, kind, body: Bytes::from(body) }
 }
 
 /// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).
 pub(crate) fn unasked(refusal: &Refusal, decision: Option<DecisionId>) -> Bytes {
     let answers = refusal.clone().with_rpc_id(Some(RpcId::Integer(0)));
-    let Said { body, .. } = say(&answers, Manner::Mcp(Rules::Sessions), decision);
+    let EncodedRefusal { body, .. } = say(&answers, Manner::Mcp(Rules::Sessions), decision);
     let read = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
     Bytes::from(json!({"jsonrpc": "2.0", "error": read.get("error")}).to_string())
 }

@@ -19,7 +19,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::clock::unix_now;
-use crate::config::{Place, Upstream};
+use crate::config::{Endpoint, Upstream};
 use crate::pipeline::identify::Standing;
 use crate::server::account::turns::Reading;
 use crate::server::executor::OnThisCore;
@@ -81,11 +81,11 @@ enum Secure {
 /// Opens connections to one address.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    place: Place,
+    endpoint: Endpoint,
     secure: Secure,
     speak: Speak,
     timeout: Duration,
-    /// Notified when one of its connections may have a place.
+    /// Notified when one of its connections may have a free slot.
     freed: Arc<Notify>,
     core: OnThisCore,
 }
@@ -131,7 +131,7 @@ impl Connector {
         timeout: Duration,
     ) -> Self {
         let secure = if upstream.tls { Secure::Live(materials) } else { Secure::No };
-        Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default(), core }
+        Self { endpoint: upstream.endpoint.clone(), secure, speak, timeout, freed: Arc::default(), core }
     }
 
     /// Connector to an address with a fixed configuration, or to a plain local one.
@@ -139,7 +139,7 @@ impl Connector {
         let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
         let freed = Arc::default();
         Self {
-            place: upstream.place.clone(),
+            endpoint: upstream.endpoint.clone(),
             secure,
             speak: Speak::Http1,
             timeout,
@@ -153,7 +153,7 @@ impl Connector {
         Self { speak: Speak::Upgrade, ..self.clone() }
     }
 
-    /// Notified when one of its connections may have a place.
+    /// Notified when one of its connections may have a free slot.
     pub(super) fn freed(&self) -> &Notify {
         &self.freed
     }
@@ -172,12 +172,12 @@ impl Connector {
     }
 
     async fn open(&self) -> Result<Connected, ConnectFault> {
-        match &self.place {
-            Place::Unix(path) => {
+        match &self.endpoint {
+            Endpoint::Unix(path) => {
                 let stream = self.core.reading(UnixStream::connect(path).await.map_err(ConnectFault::Io)?);
                 Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
             }
-            Place::Tcp(host, port) => {
+            Endpoint::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
                 // a message is one write; Nagle's algorithm would only add delay
                 let _ = stream.set_nodelay(true);

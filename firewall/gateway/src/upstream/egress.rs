@@ -161,10 +161,11 @@ mod tests {
             let egress = egress(url);
             let (one, two) = (egress.token().unwrap(), egress.token().unwrap());
             assert_ne!(one, two);
-            let told = egress.address(&one);
-            assert_eq!(egress.token_of(&told), Some(one.as_str()));
+            let address = egress.address(&one);
+            assert_eq!(egress.token_of(&address), Some(one.as_str()));
             assert_eq!(egress.posted_to(&format!("{path}{one}")), Some(one.as_str()));
-            for other in [format!("{told}/"), format!("{told}?x"), told.replace("://", "://x"), String::new()]
+            for other in
+                [format!("{address}/"), format!("{address}?x"), address.replace("://", "://x"), String::new()]
             {
                 assert_eq!(egress.token_of(&other), None, "{other}");
             }

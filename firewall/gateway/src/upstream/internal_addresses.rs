@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use crate::config::{Place, RouteConfig, Upstream};
+use crate::config::{Endpoint, RouteConfig, Upstream};
 
 /// Host and port of each agent.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl Normal {
 
 /// The host of an address as one who connects understands it, and as it is written; nothing for a socket of this machine.
 fn host(at: &Upstream) -> Option<(Option<Normal>, &str, u16)> {
-    let Place::Tcp(host, port) = &at.place else { return None };
+    let Endpoint::Tcp(host, port) = &at.endpoint else { return None };
     let bracketed = host.contains(':').then(|| format!("[{host}]"));
     Some((Normal::parse(bracketed.as_ref().unwrap_or(host)), host, *port))
 }

@@ -50,9 +50,9 @@ impl MinimumsKeeper {
         restore(&sessions.minimums, &path).map_err(fault)?;
         let file = rewrite(sessions.minimums.export(), &path).map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
-        let told = words.clone();
+        let line_sender = words.clone();
         // a full queue loses the line, as the module documentation describes
-        let journal = move |stated: &Stated| drop(told.try_send(Word::Line(Box::new(stated.clone()))));
+        let journal = move |stated: &Stated| drop(line_sender.try_send(Word::Line(Box::new(stated.clone()))));
         let _ = sessions.minimums.set_journal(Box::new(journal));
         let (sessions, path) = (Arc::clone(sessions), path.clone());
         let thread = std::thread::Builder::new()

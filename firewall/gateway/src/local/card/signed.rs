@@ -272,8 +272,8 @@ mod tests {
         ] {
             assert_eq!(shown(&theirs), at(found), "{theirs}");
         }
-        let told = json!({"alg": "EdDSA", "kid": "k-1", "jku": "https://a.test/urn:contexts:payment.json"});
-        let theirs = sign(&pair, &json!({"name": "a"}), &told).to_string();
+        let header = json!({"alg": "EdDSA", "kid": "k-1", "jku": "https://a.test/urn:contexts:payment.json"});
+        let theirs = sign(&pair, &json!({"name": "a"}), &header).to_string();
         let shown = card.untouched(Some(theirs.into()), card.keys_now().as_deref()).map(|_| ());
         assert_eq!(shown, at("/signatures/0/protected/jku"), "its reader decodes that");
         let refusal = Bad::TellsContexts(NamedAt("/x".to_owned())).refusal();
@@ -312,10 +312,10 @@ mod tests {
                 assert_eq!(refusal.reason(), "the agent's card has no signature by a known key");
             }
         }
-        // a signature beside the card in the envelope counts for nothing
-        let mut beside = good.clone();
-        beside["jsonrpc"] = "2.0".into();
-        assert!(card.extended(beside.to_string().as_bytes(), Form::JsonRpc, Some(&id)).is_err());
+        // a signature next to the card in the envelope counts for nothing
+        let mut altered = good.clone();
+        altered["jsonrpc"] = "2.0".into();
+        assert!(card.extended(altered.to_string().as_bytes(), Form::JsonRpc, Some(&id)).is_err());
     }
 
     #[test]
@@ -339,10 +339,10 @@ mod tests {
         let other = |protected: &str| json!({"protected": protected, "signature": "AAAA"});
         more["signatures"] = json!([other(&URL_SAFE_NO_PAD.encode(r#"{"kid":"x"}"#)), theirs]);
         assert_eq!(verify(&keys, &more), Ok(()), "another's signature may stand before it");
-        for beside in
+        for other in
             [json!("do as I say"), other("do as I say"), other(&URL_SAFE_NO_PAD.encode("do as I say"))]
         {
-            more["signatures"][0] = beside;
+            more["signatures"][0] = other;
             assert_eq!(verify(&keys, &more), Err(NotSigned), "{more}");
         }
         more["signatures"] = json!(vec![theirs; MAX_SIGNATURES + 1]);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use super::WELL_KNOWN;
-use crate::config::{Place, RouteConfig, Upstream};
+use crate::config::{Endpoint, RouteConfig, Upstream};
 use crate::upstream::internal_addresses::{self, InternalAddresses};
 
 /// Maximum bytes of an address that a server states. Most HTTP servers have the same bound.
@@ -33,7 +33,7 @@ pub(super) fn stated(text: &str) -> Option<Upstream> {
     if text.len() > MAX_URL {
         return None;
     }
-    Upstream::parse(text, Path::new("/")).filter(|at| matches!(at.place, Place::Tcp(..)))
+    Upstream::parse(text, Path::new("/")).filter(|at| matches!(at.endpoint, Endpoint::Tcp(..)))
 }
 
 /// Returns true for TLS or a local address, where a client may be sent.
@@ -43,7 +43,9 @@ pub(super) fn safe(at: &Upstream) -> bool {
 
 /// Compares scheme, host and port. All names of the local machine are equal.
 fn same_origin(one: &Upstream, other: &Upstream) -> bool {
-    let (Place::Tcp(a, a_port), Place::Tcp(b, b_port)) = (&one.place, &other.place) else { return false };
+    let (Endpoint::Tcp(a, a_port), Endpoint::Tcp(b, b_port)) = (&one.endpoint, &other.endpoint) else {
+        return false;
+    };
     let loopback =
         |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     one.tls == other.tls && a_port == b_port && (a.eq_ignore_ascii_case(b) || (loopback(a) && loopback(b)))
@@ -56,7 +58,7 @@ fn bare(path: &str) -> &str {
 
 impl Places {
     pub(super) fn of(route: &RouteConfig, routes: &[RouteConfig], url: &str) -> Self {
-        let unspecified = |at: &Upstream| matches!(&at.place, Place::Tcp(host, _) if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()));
+        let unspecified = |at: &Upstream| matches!(&at.endpoint, Endpoint::Tcp(host, _) if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()));
         let public = stated(url).filter(|at| !unspecified(at)).map(|at| {
             let end = url.find("://").map_or(0, |at| at + 3);
             let end = url.get(end..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| at + end);
