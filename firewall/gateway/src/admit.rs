@@ -198,11 +198,7 @@ fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refu
         }
         _ => Ok(version),
     });
-    let call = |version| match operation {
-        Some(operation) => Call::rest(version, operation),
-        None => Call::json_rpc(version),
-    };
-    message(door, parts, limits, version.map(call), target)
+    message(door, parts, limits, version.map(|version| Call::json(version, operation)), target)
 }
 
 fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
@@ -240,7 +236,7 @@ pub(crate) fn notification(door: &Door, parts: &Parts, limits: &Limits) -> Resul
     if parts.method != Method::POST {
         return Err(unsupported("post a notification"));
     }
-    match message(door, parts, limits, Ok(Call::json_rpc(Version::V10)), None)? {
+    match message(door, parts, limits, Ok(Call::json(Version::V10, None)), None)? {
         Arrival::Message(admitted) => Ok(admitted),
         _ => Err(unsupported("post a notification")),
     }

@@ -21,7 +21,7 @@ impl Way<'_> {
     pub(super) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        let call = Call::rest(Version::V10, Operation::GetAgentCard);
+        let call = Call::json(Version::V10, Some(Operation::GetAgentCard));
         let arrived = Arrived { call, body: Bytes::new(), judged: NOTHING };
         let headers = HeaderClaims::default();
         let permit = shared.inspector.inspect(&lane.card_route, peer, &headers, arrived, shared.now())?;
