@@ -27,7 +27,7 @@ use toml::de::DeTable;
 
 use read::{between, checked, fault, number, one, text};
 
-pub use address::{Listen, Place, Upstream};
+pub use address::{Endpoint, Listen, Upstream};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;

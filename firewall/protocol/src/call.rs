@@ -71,17 +71,7 @@ impl Call {
 
     /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
     pub fn notification(version: Version) -> Self {
-        Self::rest(version, Operation::SubscribeToTask)
-    }
-
-    /// A request of A2A over JSON-RPC.
-    pub fn json_rpc(version: Version) -> Self {
-        Self::a2a(version, Form::JsonRpc)
-    }
-
-    /// A request of A2A over HTTP+JSON.
-    pub fn rest(version: Version, operation: Operation) -> Self {
-        Self::a2a(version, Form::Rest(operation))
+        Self::json(version, Some(Operation::SubscribeToTask))
     }
 
     /// A request of A2A over gRPC, which is carried in 1.0 only.
@@ -89,11 +79,16 @@ impl Call {
         Self::a2a(Version::V10, Form::Grpc(operation))
     }
 
+    /// A request of A2A over HTTP+JSON if its path names the operation, else over JSON-RPC.
+    pub fn json(version: Version, operation: Option<Operation>) -> Self {
+        Self::a2a(version, operation.map_or(Form::JsonRpc, Form::Rest))
+    }
+
     /// A request of this binding over JSON, in a version of its own by name. `head` is that of MCP.
     pub fn in_version(binding: Binding, version: &str, head: mcp::Head) -> Self {
         match binding {
             Binding::L8 => Self::l8(),
-            Binding::A2a => Self::json_rpc(Version::parse(version).unwrap_or(Version::V10)),
+            Binding::A2a => Self::json(Version::parse(version).unwrap_or(Version::V10), None),
             Binding::Mcp => Self::mcp(head),
         }
     }

@@ -22,7 +22,7 @@ impl Exchange<'_> {
     pub(crate) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let worker = self.worker;
         let shared = &*worker.shared;
-        let call = Call::rest(Version::V10, Operation::GetAgentCard);
+        let call = Call::json(Version::V10, Some(Operation::GetAgentCard));
         let arrived = Arrived { call, body: Bytes::new(), judged: NOTHING };
         let headers = HeaderClaims::default();
         let permit = shared.inspector.inspect(&worker.card_route, peer, &headers, arrived, shared.now())?;

@@ -198,11 +198,7 @@ fn over_a2a(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arriva
         }
         _ => Ok(version),
     });
-    let call = |version| match operation {
-        Some(operation) => Call::rest(version, operation),
-        None => Call::json_rpc(version),
-    };
-    message(rules, parts, limits, version.map(call), target)
+    message(rules, parts, limits, version.map(|version| Call::json(version, operation)), target)
 }
 
 fn call(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
@@ -240,7 +236,7 @@ pub(crate) fn notification(rules: &RouteRules, parts: &Parts, limits: &Limits) -
     if parts.method != Method::POST {
         return Err(unsupported("post a notification"));
     }
-    match message(rules, parts, limits, Ok(Call::json_rpc(Version::V10)), None)? {
+    match message(rules, parts, limits, Ok(Call::json(Version::V10, None)), None)? {
         Arrival::Message(admitted) => Ok(admitted),
         _ => Err(unsupported("post a notification")),
     }

@@ -46,12 +46,15 @@ use ProtocolError::{
     PushNotificationNotSupported, TaskNotCancelable, TaskNotFound, UnsupportedOperation, VersionNotSupported,
 };
 
+/// A status code of gRPC and its name.
+#[derive(Clone, Copy)]
+struct GrpcCode(u8, &'static str);
+
 /// The forms of an error in each transport.
 struct Written {
     number: i32,
     http: u16,
-    grpc: u8,
-    status: &'static str,
+    code: GrpcCode,
     reason: &'static str,
     text: &'static str,
 }
@@ -59,17 +62,17 @@ struct Written {
 const fn written(
     number: i32,
     http: u16,
-    (grpc, status): (u8, &'static str),
+    code: GrpcCode,
     reason: &'static str,
     text: &'static str,
 ) -> Written {
-    Written { number, http, grpc, status, reason, text }
+    Written { number, http, code, reason, text }
 }
 
-const ARGUMENT: (u8, &str) = (3, "INVALID_ARGUMENT");
-const FOUND: (u8, &str) = (5, "NOT_FOUND");
-const PRECONDITION: (u8, &str) = (9, "FAILED_PRECONDITION");
-const INTERNAL: (u8, &str) = (13, "INTERNAL");
+const ARGUMENT: GrpcCode = GrpcCode(3, "INVALID_ARGUMENT");
+const FOUND: GrpcCode = GrpcCode(5, "NOT_FOUND");
+const PRECONDITION: GrpcCode = GrpcCode(9, "FAILED_PRECONDITION");
+const INTERNAL: GrpcCode = GrpcCode(13, "INTERNAL");
 /// The gRPC status code for a method that does not exist.
 const UNIMPLEMENTED: u8 = 12;
 
@@ -147,7 +150,7 @@ impl ProtocolError {
 
     /// The status code of the gRPC binding.
     pub const fn grpc_status(self) -> u8 {
-        self.written().grpc
+        self.written().code.0
     }
 
     /// Returns true if an agent may send this error with the gRPC status `status`. That is its own code, or `UNIMPLEMENTED`
@@ -160,7 +163,7 @@ impl ProtocolError {
 
     /// The name of that code, which the HTTP+JSON binding writes too (`error.status`).
     pub const fn status(self) -> &'static str {
-        self.written().status
+        self.written().code.1
     }
 
     /// `reason` of the `google.rpc.ErrorInfo` in both bindings, of domain `a2a-protocol.org`.

@@ -67,7 +67,8 @@ fn read<'j>(
     let inform = PerformativeSet::EMPTY.with(Inform);
     let head = meta::read(
         result.get(content::META),
-        (meta::Of::Result, asked.version),
+        meta::Of::Result,
+        asked.version,
         "/result/_meta",
         inform,
         reading,

@@ -39,7 +39,8 @@ pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
 /// Reads `_meta` if there is one. The claim chooses among the performatives in `allowed`.
 pub(super) fn read<'j>(
     json: Option<&'j Json<'j>>,
-    (of, version): (Of, Revision),
+    of: Of,
+    version: Revision,
     path: &'static str,
     allowed: PerformativeSet,
     reading: &Reading<'_>,

@@ -117,14 +117,8 @@ pub(super) fn spoken<'j>(
         _ => PerformativeSet::EMPTY.with(default),
     };
     let of = if kind == Kind::Request { meta::Of::Request } else { meta::Of::Notification };
-    let meta_read = meta::read(
-        params.get(content::META),
-        (of, version),
-        "/params/_meta",
-        allowed,
-        reading,
-        &mut message,
-    )?;
+    let meta_read =
+        meta::read(params.get(content::META), of, version, "/params/_meta", allowed, reading, &mut message)?;
     if !version.has_sessions() && kind == Kind::Request && !meta_read.capabilities {
         return Err(MessageFault::malformed(
             "/params/_meta",

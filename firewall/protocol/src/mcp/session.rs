@@ -144,14 +144,7 @@ fn read<'j>(
         return Ok(message);
     };
     let inform = PerformativeSet::EMPTY.with(Inform);
-    meta::read(
-        result.get(META),
-        (meta::Of::Result, version),
-        "/result/_meta",
-        inform,
-        reading,
-        &mut message,
-    )?;
+    meta::read(result.get(META), meta::Of::Result, version, "/result/_meta", inform, reading, &mut message)?;
     by_client(operation, or_empty(Some(result)), "/result", reading, &mut message)?;
     Ok(message)
 }

@@ -68,9 +68,9 @@ impl<'j> Walk<'_, 'j> {
     }
 
     /// `metadata`: keys that begin as URNs of contexts do, the claim among them, and those of traces stay.
-    pub(super) fn metadata(&mut self, holder: (&Path<'_>, &str), json: &'j Json<'j>) {
+    pub(super) fn metadata(&mut self, path: &Path<'_>, member: &str, json: &'j Json<'j>) {
         let extension = self.reading.extension;
-        self.keys(holder, json, |key, value| {
+        self.keys(path, member, json, |key, value| {
             key == extension || is_context_key(extension, key) || keys::trace(key, value)
         });
     }

@@ -163,11 +163,11 @@ impl<'j> Walk<'_, 'j> {
     /// as a whole if nothing would be left.
     pub(super) fn keys(
         &mut self,
-        holder: (&Path<'_>, &str),
+        path: &Path<'_>,
+        member: &str,
         json: &'j Json<'j>,
         known: impl Fn(&str, &Json<'_>) -> bool,
     ) {
-        let (path, member) = holder;
         let Json::Object(members) = json else { return };
         let path = path.member(member);
         let stays = |key: &str, value: &Json<'_>| {

@@ -283,7 +283,7 @@ impl<'j> Walk<'_, 'j> {
             return self.removal.add(path, META, value);
         }
         let Json::Object(members) = value else { return };
-        self.keys((path, META), value, |key, _| known.contains(&key));
+        self.keys(path, META, value, |key, _| known.contains(&key));
         let path = path.member(META);
         for (key, value) in members.iter() {
             let here = path.member(key);

@@ -58,7 +58,7 @@ impl<'j> Walk<'_, 'j> {
                 continue;
             }
             match shape.known.iter().find(|(name, _)| *name == key) {
-                Some((_, is)) => self.member(path, (key, value), *is),
+                Some((_, is)) => self.member(path, key, value, *is),
                 None if self.goes(key, shape) => self.removal.add(path, key, value),
                 None => {}
             }
@@ -77,7 +77,7 @@ impl<'j> Walk<'_, 'j> {
         !known.any(|name| folded(key).eq(folded(name)))
     }
 
-    fn member(&mut self, path: &Path<'_>, (key, value): (&str, &'j Json<'j>), is: Is) {
+    fn member(&mut self, path: &Path<'_>, key: &str, value: &'j Json<'j>, is: Is) {
         if value.is_null() {
             if !matches!(is, Is::Value) {
                 self.removal.add(path, key, value);
@@ -114,7 +114,7 @@ impl<'j> Walk<'_, 'j> {
             (Is::Blocks, Json::Object(object)) => self.block(&here, object),
             (Is::Tools, Json::Array(items)) => self.tools(&here, items),
             (Is::Capabilities(carried), Json::Object(object)) => self.capabilities(&here, object, carried),
-            (Is::Metadata, _) => self.metadata((path, key), value),
+            (Is::Metadata, _) => self.metadata(path, key, value),
             _ => {}
         }
     }
