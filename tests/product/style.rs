@@ -24,12 +24,12 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("certs", 5321, [1, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 9262, [0, 0, 7, 7, 0, 0, 0, 0]),
+    ("firewall/protocol", 9285, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14463, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13823, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15053, [2, 6, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 24106, [1, 1, 1, 0, 4, 0, 0, 0]),
+    ("firewall/gateway", 24234, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("cli", 13016, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 

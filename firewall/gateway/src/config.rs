@@ -33,7 +33,7 @@ pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{
     A2aOptions, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions, OwnedOptions,
-    Part, Protocol, RouteConfig, SpeechOptions, Transport,
+    Part, RouteConfig, SpeechOptions, Transport,
 };
 pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 

@@ -18,6 +18,7 @@ pub(crate) mod grpc;
 pub(crate) mod identify;
 pub(crate) mod mcp;
 pub(crate) mod notify;
+pub(crate) mod protocol;
 pub(crate) mod push;
 pub(crate) mod quota;
 pub(crate) mod ready;
@@ -28,6 +29,7 @@ pub(crate) mod relay;
 pub(crate) mod reply;
 pub(crate) mod round_trip;
 pub(crate) mod socket;
+pub(crate) mod upstream_head;
 
 use std::rc::Rc;
 
@@ -60,7 +62,7 @@ pub(crate) async fn serve(
     request: Request<'_>,
 ) -> Answer {
     let parts = request.parts;
-    let manner = worker.rules.manner(&parts.method, parts.uri.path(), &parts.headers);
+    let manner = protocol::manner(&worker.rules, &parts.method, parts.uri.path(), &parts.headers);
     let exchange = Exchange::new(&worker, &identity, serving.caller(), manner, worker.decisions.next());
     let mut answer = match exchange.run(&serving, request).await {
         Ok(answer) => answer.map(|body| body.holding(serving, exchange.charge.clone())),

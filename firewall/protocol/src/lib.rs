@@ -31,7 +31,9 @@ pub use model::{
     Threads, Unadmitted, Vocabulary,
 };
 pub use pointer::{Base, Pointer};
-pub use protocol::{Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns};
+pub use protocol::{
+    HttpTraits, Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+};
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
 pub use semgate_contexts::NAMING_MEMBERS;

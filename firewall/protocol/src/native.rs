@@ -3,8 +3,8 @@
 //! See `docs/spec/native-l8.md`.
 
 use crate::{
-    Asked, Base, Binding, Call, Claim, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply,
-    ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    Asked, Base, Binding, Call, Claim, GatewayAnswer, HttpTraits, Message, MessageFault, Protocol, Reading,
+    Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
     a2a::{self, Operation},
     content, mcp,
     member::{Read, id, object, prefer_duplicate, required, string, unknown},
@@ -46,6 +46,7 @@ impl Protocol for L8 {
             claim_hint: "",
             version_hint: a2a::VERSION_HINT,
             form_hint: "send exactly the members that docs/spec/native-l8.md lists, and nothing else",
+            http: HttpTraits { accept_tells_streams: true, ..HttpTraits::PLAIN },
         }
     }
 

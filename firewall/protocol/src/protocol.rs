@@ -129,6 +129,40 @@ pub struct Traits {
     pub version_hint: &'static str,
     /// The hint for a message that is not of the binding's form.
     pub form_hint: &'static str,
+    /// The use of HTTP.
+    pub http: HttpTraits,
+}
+
+/// Properties of a protocol's use of HTTP.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpTraits {
+    /// Content types of a message.
+    pub media_types: &'static [&'static str],
+    /// True if a header of the request names our extension.
+    pub names_extensions: bool,
+    /// True if `Accept` tells that the caller takes a stream.
+    pub accept_tells_streams: bool,
+    /// True if a route chooses among transports.
+    pub has_transports: bool,
+    /// True if clients join paths to the address of the agent.
+    pub joins_paths: bool,
+    /// True if `Origin` is checked on every listener.
+    pub checks_origin: bool,
+    /// True if the protocol has authorization of its own for forwarded tokens.
+    pub has_authorization: bool,
+}
+
+impl HttpTraits {
+    /// JSON and nothing else.
+    pub(crate) const PLAIN: Self = Self {
+        media_types: &["application/json"],
+        names_extensions: false,
+        accept_tells_streams: false,
+        has_transports: false,
+        joins_paths: false,
+        checks_origin: false,
+        has_authorization: false,
+    };
 }
 
 impl Binding {

@@ -12,26 +12,28 @@ use super::read::fields;
 use super::route::{
     A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part, SpeechOptions,
 };
-use super::{ConfigFault, Protocol, RouteConfig};
+use super::{ConfigFault, RouteConfig};
+use semgate_protocol::Binding;
 
 /// Kind of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    L8,
+    /// To one agent, over this binding.
+    Agent(Binding),
     /// Native L8 to every member of a group. Each member's own route decides on messages to it.
     Group,
-    A2a,
-    Mcp,
 }
 
-use Kind::{A2a, Group, L8, Mcp};
+const L8: Kind = Kind::Agent(Binding::L8);
+const A2A: Kind = Kind::Agent(Binding::A2a);
+const MCP: Kind = Kind::Agent(Binding::Mcp);
 
 /// Kinds that lead to one agent.
-const AGENTS: &[Kind] = &[L8, A2a, Mcp];
+const AGENTS: &[Kind] = &[L8, A2A, MCP];
 /// Kinds whose messages state a performative.
-const SPEECH: &[Kind] = &[L8, A2a];
+const SPEECH: &[Kind] = &[L8, A2A];
 /// Kinds with tasks or sessions that have owners.
-const OWNED: &[Kind] = &[A2a, Mcp];
+const OWNED: &[Kind] = &[A2A, MCP];
 
 /// Each struct of options: the names of its keys, and the kinds that support them.
 pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
@@ -40,21 +42,16 @@ pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
         (fields::<SpeechOptions>(), SPEECH),
         (fields::<OwnedOptions>(), OWNED),
         (fields::<L8Options>(), &[L8]),
-        (fields::<A2aOptions>(), &[A2a]),
-        (fields::<McpOptions>(), &[Mcp]),
-        (fields::<GroupOptions>(), &[Group]),
+        (fields::<A2aOptions>(), &[A2A]),
+        (fields::<McpOptions>(), &[MCP]),
+        (fields::<GroupOptions>(), &[Kind::Group]),
     ]
 }
 
 impl RouteConfig {
     /// The kind of the route.
     pub(super) fn kind(&self) -> Kind {
-        match self.protocol {
-            _ if self.group.is_some() => Group,
-            Protocol::L8 => L8,
-            Protocol::A2a => A2a,
-            Protocol::Mcp => Mcp,
-        }
+        if self.group.is_some() { Kind::Group } else { Kind::Agent(self.binding) }
     }
 
     /// The table of the file that reads back as this route.
@@ -69,8 +66,8 @@ impl RouteConfig {
             (SPEECH, toml::Table::try_from(&self.speech)?),
             (OWNED, toml::Table::try_from(&self.owned)?),
             (&[L8], toml::Table::try_from(&self.l8)?),
-            (&[A2a], toml::Table::try_from(&self.a2a)?),
-            (&[Mcp], toml::Table::try_from(&self.mcp)?),
+            (&[A2A], toml::Table::try_from(&self.a2a)?),
+            (&[MCP], toml::Table::try_from(&self.mcp)?),
         ];
         table.extend(
             layers.into_iter().filter(|(kinds, _)| kinds.contains(&kind)).flat_map(|(_, layer)| layer),
@@ -111,12 +108,8 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn new(table: DeTable<'t>, span: Range<usize>, text: &'t str) -> Self {
-        let kind = match word(&table, "binding") {
-            _ if table.contains_key("group") => Group,
-            Some("a2a") => A2a,
-            Some("mcp") => Mcp,
-            _ => L8,
-        };
+        let binding = word(&table, "binding").and_then(Binding::parse).unwrap_or(Binding::L8);
+        let kind = if table.contains_key("group") { Kind::Group } else { Kind::Agent(binding) };
         let name = word(&table, "name").unwrap_or_default().to_owned();
         Self { table, span, text, name, kind }
     }
@@ -125,9 +118,9 @@ impl<'t> Reader<'t> {
         self.fits()?;
         let agent = self.layer(AGENTS)?;
         let (speech, owned) = (self.layer(SPEECH)?, self.layer(OWNED)?);
-        let (l8, a2a, mcp) = (self.layer(&[L8])?, self.layer(&[A2a])?, self.layer(&[Mcp])?);
-        let mut group: GroupOptions = self.layer(&[Group])?;
-        if self.kind == Group {
+        let (l8, a2a, mcp) = (self.layer(&[L8])?, self.layer(&[A2A])?, self.layer(&[MCP])?);
+        let mut group: GroupOptions = self.layer(&[Kind::Group])?;
+        if self.kind == Kind::Group {
             self.stand_in(&group, agents)?;
             if group.replies == 0 {
                 group.replies = group.members.len();
@@ -135,7 +128,7 @@ impl<'t> Reader<'t> {
         }
         self.unknown()?;
         let (table, kind) = (std::mem::take(&mut self.table), self.kind);
-        let group = (kind == Group).then_some(group);
+        let group = (kind == Kind::Group).then_some(group);
         let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, group, ..self.read(table)? };
         admitted(&route)?;
         Ok(route)
@@ -235,7 +228,7 @@ impl Part {
     fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Text | Self::File => OWNED,
-            Self::Data => &[A2a],
+            Self::Data => &[A2A],
             Self::Handshake => SPEECH,
         }
     }
@@ -253,14 +246,12 @@ fn admitted(route: &RouteConfig) -> Result<(), ConfigFault> {
 }
 
 fn left_out(kind: Kind, kinds: &[Kind]) -> String {
-    if kind == Group && kinds != [A2a] && kinds != [Mcp] {
+    if kind == Kind::Group && kinds != [A2A] && kinds != [MCP] {
         return "left out of a route to a group: set it on the route of each member".to_owned();
     }
     let word = |kind: &Kind| match kind {
-        L8 => "`l8`",
-        Group => "`l8` with a `group`",
-        A2a => "`a2a`",
-        Mcp => "`mcp`",
+        Kind::Agent(binding) => format!("`{binding}`"),
+        Kind::Group => "`l8` with a `group`".to_owned(),
     };
     let words = kinds.iter().map(word).collect::<Vec<_>>().join(" or ");
     format!("left out unless the binding is {words}")

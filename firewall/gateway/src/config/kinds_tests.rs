@@ -6,6 +6,8 @@ use super::super::tests::GOOD;
 use super::*;
 use crate::config::Config;
 
+const GROUP: Kind = Kind::Group;
+
 const MORE: &str = "[[route]]\nname = \"other\"\nlisten = \"127.0.0.1:0\"\ncontexts = [\"*\"]\n";
 const AGENT: &str =
     "receiver = \"spiffe://semgate.test/agent/courier-5\"\nupstream = \"http://127.0.0.1:9200/x\"\n";
@@ -15,71 +17,71 @@ const SENDER: &str = "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\
 fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
     let is = match kind {
         L8 => format!("binding = \"l8\"\n{AGENT}"),
-        Group => "binding = \"l8\"\ngroup = \"wholesalers\"\nmembers = [\"l8\"]\n".to_owned(),
-        A2a => format!("binding = \"a2a\"\n{AGENT}"),
-        Mcp => format!("binding = \"mcp\"\n{AGENT}"),
+        GROUP => "binding = \"l8\"\ngroup = \"wholesalers\"\nmembers = [\"l8\"]\n".to_owned(),
+        A2A => format!("binding = \"a2a\"\n{AGENT}"),
+        MCP => format!("binding = \"mcp\"\n{AGENT}"),
     };
     Config::parse(&format!("{GOOD}{MORE}{is}{more}"), Path::new("/etc/semgate"))
 }
 
 /// Each setting, a way to say it, and the kinds of route that do what it says.
 const SAID: &[(&str, &str, &[Kind])] = &[
-    ("max_replies", "max_replies = 1", &[Group]),
-    ("reply_time", "reply_time = \"1s\"", &[Group]),
-    ("upstream_http2", "upstream_http2 = true", &[L8, A2a, Mcp]),
-    ("plain_sender", SENDER, &[L8, Group, A2a, Mcp]),
-    ("public_url", "public_url = \"https://gw.test/\"", &[L8, Group, A2a, Mcp]),
-    ("versions", "versions = [\"0.3\"]", &[A2a]),
-    ("transports", "transports = [\"rest\"]", &[A2a]),
-    ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2a, Mcp]),
-    ("default_contexts", "default_contexts = [\"urn:contexts:payment:v1.0\"]", &[Mcp]),
-    ("admit", "admit = [\"text\"]", &[A2a, Mcp]),
-    ("admit", "admit = [\"file\"]", &[A2a, Mcp]),
-    ("admit", "admit = [\"data\"]", &[A2a]),
-    ("admit", "admit = [\"handshake\"]", &[L8, A2a]),
-    ("keeps_callers_apart", "keeps_callers_apart = true", &[A2a, Mcp]),
+    ("max_replies", "max_replies = 1", &[GROUP]),
+    ("reply_time", "reply_time = \"1s\"", &[GROUP]),
+    ("upstream_http2", "upstream_http2 = true", &[L8, A2A, MCP]),
+    ("plain_sender", SENDER, &[L8, GROUP, A2A, MCP]),
+    ("public_url", "public_url = \"https://gw.test/\"", &[L8, GROUP, A2A, MCP]),
+    ("versions", "versions = [\"0.3\"]", &[A2A]),
+    ("transports", "transports = [\"rest\"]", &[A2A]),
+    ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A, MCP]),
+    ("default_contexts", "default_contexts = [\"urn:contexts:payment:v1.0\"]", &[MCP]),
+    ("admit", "admit = [\"text\"]", &[A2A, MCP]),
+    ("admit", "admit = [\"file\"]", &[A2A, MCP]),
+    ("admit", "admit = [\"data\"]", &[A2A]),
+    ("admit", "admit = [\"handshake\"]", &[L8, A2A]),
+    ("keeps_callers_apart", "keeps_callers_apart = true", &[A2A, MCP]),
     (
         "require_lock",
         "require_lock = true\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }",
-        &[L8, A2a, Mcp],
+        &[L8, A2A, MCP],
     ),
-    ("answer_from_code_lists", "answer_from_code_lists = true", &[L8, A2a]),
+    ("answer_from_code_lists", "answer_from_code_lists = true", &[L8, A2A]),
     (
         "undefined",
         "undefined = \"disambiguate\"\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }",
-        &[L8, A2a],
+        &[L8, A2A],
     ),
     ("hosts", "hosts = [\"gw.internal\"]", &[]),
-    ("origins", "origins = [\"https://desk.example\"]", &[Mcp]),
-    ("unnamed_tools", "unnamed_tools = \"pass\"", &[Mcp]),
-    ("null_arguments", "null_arguments = \"absent\"", &[Mcp]),
-    ("meta", "meta = [\"vscode.\", \"claudecode/\"]", &[A2a, Mcp]),
-    ("json_lines", "json_lines = true", &[Mcp]),
-    ("withhold_stray_progress", "withhold_stray_progress = true", &[Mcp]),
-    ("forward_authorization", "forward_authorization = true", &[L8, Group, A2a, Mcp]),
+    ("origins", "origins = [\"https://desk.example\"]", &[MCP]),
+    ("unnamed_tools", "unnamed_tools = \"pass\"", &[MCP]),
+    ("null_arguments", "null_arguments = \"absent\"", &[MCP]),
+    ("meta", "meta = [\"vscode.\", \"claudecode/\"]", &[A2A, MCP]),
+    ("json_lines", "json_lines = true", &[MCP]),
+    ("withhold_stray_progress", "withhold_stray_progress = true", &[MCP]),
+    ("forward_authorization", "forward_authorization = true", &[L8, GROUP, A2A, MCP]),
     (
         "authorization_servers",
         "forward_authorization = true\nauthorization_servers = [\"https://as.test\"]",
-        &[Mcp],
+        &[MCP],
     ),
-    ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, Group, A2a, Mcp]),
+    ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, GROUP, A2A, MCP]),
     ("websocket", "websocket = true", &[L8]),
-    ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2a]),
-    ("card", "card = \"rebuilt\"", &[A2a]),
-    ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2a]),
-    ("card_texts", "card_texts = true", &[A2a]),
-    ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2a, Mcp]),
+    ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2A]),
+    ("card", "card = \"rebuilt\"", &[A2A]),
+    ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2A]),
+    ("card_texts", "card_texts = true", &[A2A]),
+    ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2A, MCP]),
     (
         "push",
         "push = { listen = \"127.0.0.1:9801\", plain = true, targets = [\"http://localhost:1/\"] }",
-        &[A2a],
+        &[A2A],
     ),
 ];
 
 #[test]
 fn every_setting_is_done_or_refused_by_each_kind_of_route() {
     for (name, said, kinds) in SAID {
-        for kind in &[L8, Group, A2a, Mcp] {
+        for kind in &[L8, GROUP, A2A, MCP] {
             match parsed(*kind, said) {
                 Ok(config) => {
                     assert!(kinds.contains(kind), "{said} is taken by {kind:?}");
@@ -105,20 +107,20 @@ fn every_setting_is_done_or_refused_by_each_kind_of_route() {
 
 #[test]
 fn a_lock_that_a_group_was_told_to_require_is_refused_at_the_start_and_was_never_asked_for() {
-    let fault = parsed(Group, "require_lock = true").unwrap_err().to_string();
+    let fault = parsed(GROUP, "require_lock = true").unwrap_err().to_string();
     assert_eq!(
         fault,
         "line 45: `route `other`: require_lock` must be left out of a route to a group: set it on the route of each member"
     );
     // what asks for nothing is taken, as an effective configuration prints it
-    assert!(parsed(Group, "require_lock = false\nadmit = []\nundefined = \"reject\"").is_ok());
+    assert!(parsed(GROUP, "require_lock = false\nadmit = []\nundefined = \"reject\"").is_ok());
 }
 
 #[test]
 fn names_and_pages_are_listed_only_where_they_are_judged() {
     let hosts = "hosts = [\"gw.internal\"]\n";
     let origins = "origins = [\"https://desk.example\"]\n";
-    for kind in &[L8, Group, A2a, Mcp] {
+    for kind in &[L8, GROUP, A2A, MCP] {
         assert!(parsed(*kind, &format!("{SENDER}{hosts}{origins}")).is_ok(), "{kind:?}");
     }
     let socket = GOOD.replacen("binding = \"l8\"", &format!("binding = \"l8\"\n{SENDER}{hosts}"), 1);
@@ -131,7 +133,7 @@ fn names_and_pages_are_listed_only_where_they_are_judged() {
 fn default_contexts_are_named_once_and_in_one_setting() {
     let [one, two] = ["\"urn:contexts:payment:v1.0\"", "\"urn:contexts:payment:v1.1\""];
     let several = format!("default_contexts = [{one}, {two}]");
-    let config = parsed(Mcp, &several).unwrap();
+    let config = parsed(MCP, &several).unwrap();
     let printed = config.effective();
     assert!(printed.contains("default_contexts = ["), "{printed}");
     for (more, why) in [
@@ -139,7 +141,7 @@ fn default_contexts_are_named_once_and_in_one_setting() {
         (format!("default_contexts = [{one}, {one}]"), "each once"),
         ("default_contexts = [\"payment\"]".to_owned(), "a context, such as"),
     ] {
-        let fault = parsed(Mcp, &more).unwrap_err().to_string();
+        let fault = parsed(MCP, &more).unwrap_err().to_string();
         assert!(fault.contains(why), "{fault}");
     }
 }

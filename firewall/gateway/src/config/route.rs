@@ -6,35 +6,12 @@ use std::time::Duration;
 use semgate_certs::SpiffeId;
 use semgate_contexts::ContextUrn;
 use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
-use semgate_protocol::{MetaKeys, a2a::Version};
+use semgate_protocol::{Binding, MetaKeys, a2a::Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, between, checked, distinct, fault, one, some, text, timeout};
 use super::{IdentityFiles, Listen, PushConfig, Upstream};
-
-/// The protocol of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// Native L8 JSON.
-    L8,
-    /// A2A, in the versions and over the transports of the route.
-    A2a,
-    /// MCP over streamable HTTP, 2026-07-28, 2025-11-25 and 2025-06-18.
-    Mcp,
-}
-
-impl Protocol {
-    /// The spelling in configuration, audit and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::L8 => "l8",
-            Self::A2a => "a2a",
-            Self::Mcp => "mcp",
-        }
-    }
-}
 
 /// One listener and its agent, with the options of every kind of route. Further options depend on the kind: each of their
 /// structs has its defaults, the strictest, in a route of another kind.
@@ -47,8 +24,8 @@ pub struct RouteConfig {
     /// Listening address.
     pub listen: Listen,
     /// Protocol of the messages.
-    #[serde(rename = "binding")]
-    pub protocol: Protocol,
+    #[serde(with = "one")]
+    pub binding: Binding,
     /// SPIFFE id of the agent; of a group's first member.
     #[serde(deserialize_with = "agent")]
     pub receiver: String,
@@ -312,6 +289,7 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
+text!(Binding, "`l8`, `a2a` or `mcp`", Binding::parse, |binding| binding.as_str().to_owned());
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(

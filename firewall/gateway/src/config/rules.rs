@@ -8,7 +8,7 @@ use semgate_inspect::{LineScope, Undefined};
 use semgate_protocol::a2a::Version;
 use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
-use super::route::{CardChoice, Protocol, RouteConfig, Transport};
+use super::route::{CardChoice, RouteConfig, Transport};
 use super::{AuthorityConfig, Config, ConfigFault, Listen};
 
 /// Fills in what depends on several settings, and makes paths relative to `base`.
@@ -201,7 +201,10 @@ fn addresses(route: &RouteConfig) -> Result<(), ConfigFault> {
     if route.a2a.card_from.as_ref().is_some_and(|from| !from.tls && !from.local()) {
         return plain("card_from");
     }
-    if route.protocol == Protocol::A2a && route.public_url.is_none() && !route.listen.names_a_host() {
+    if route.binding.protocol().traits().http.joins_paths
+        && route.public_url.is_none()
+        && !route.listen.names_a_host()
+    {
         return Err(ConfigFault::missing(key(route, "public_url"), "the agent card states it"));
     }
     route.a2a.push.as_ref().map_or(Ok(()), |push| push.check(&route.name))
@@ -213,9 +216,10 @@ fn listener(route: &RouteConfig) -> Result<(), ConfigFault> {
     deny(!route.hosts.is_empty() && (!plain || matches!(route.listen, Listen::Unix(_))), || {
         fault(route, "hosts", "left out unless the listener is plain tcp: other listeners check no names")
     })?;
-    deny(!route.origins.is_empty() && !plain && route.protocol != Protocol::Mcp, || {
-        fault(route, "origins", "left out unless the listener is plain or the binding is `mcp`")
-    })?;
+    deny(
+        !route.origins.is_empty() && !plain && !route.binding.protocol().traits().http.checks_origin,
+        || fault(route, "origins", "left out unless the listener is plain or the binding is `mcp`"),
+    )?;
     Ok(())
 }
 

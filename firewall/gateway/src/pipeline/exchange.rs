@@ -169,7 +169,7 @@ impl Exchange<'_> {
             direction,
             sender: sender.to_owned(),
             receiver: receiver.to_owned(),
-            protocol: self.worker.rules.protocol.as_str(),
+            protocol: self.worker.rules.binding.as_str(),
             ..Facts::default()
         }
     }

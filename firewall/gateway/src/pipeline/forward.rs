@@ -12,20 +12,19 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Refusal, Sent};
-use semgate_protocol::Call;
 use semgate_protocol::mcp::Verb;
 
 use crate::clock::unix_now;
-use crate::config::{Limits, Protocol};
+use crate::config::Limits;
 use crate::pipeline::admit::L9_CONTEXT;
-use crate::pipeline::admit::a2a::{A2A_VERSION, Target};
-use crate::pipeline::admit::headers::Media;
 use crate::pipeline::gateway_refusals::{ONCE, invalid, no_room, timeout, unreachable_agent};
 use crate::pipeline::grpc::carry::carry;
 use crate::pipeline::identify::{Identity, Shown};
+use crate::pipeline::protocol;
 use crate::pipeline::ready::Ready;
 use crate::pipeline::receive::{self, Cut, Trailers};
 use crate::pipeline::refuse::DECISION;
+pub(crate) use crate::pipeline::upstream_head::{Resealed, UpstreamHead};
 use crate::server::account::Charge;
 use crate::server::worker::RouteWorker;
 use crate::upstream::address::Address;
@@ -38,43 +37,6 @@ const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-/// `Accept` with the caller's own choice first.
-const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
-const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-
-/// Facts for the agent besides the message bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UpstreamHead<'t> {
-    pub(crate) identity: &'t Identity,
-    /// The caller's `L9-Context`, which the inspector compared with the message.
-    pub(crate) l9_context: Option<&'t str>,
-    /// The header with which the caller asked for our extension.
-    pub(crate) extension: Option<&'t HeaderName>,
-    /// The call that the head settled.
-    pub(crate) call: &'t Call,
-    /// HTTP+JSON: target of the request.
-    pub(crate) target: Option<&'t Target>,
-    /// HTTP+JSON: media type of the body.
-    pub(crate) typed: Option<Media>,
-    /// gRPC: time to wait, which becomes the agent's deadline.
-    pub(crate) waits: Duration,
-    /// Native L8: true if the caller accepts a stream.
-    pub(crate) events: bool,
-    /// The caller's credentials for the agent, if the route forwards them.
-    pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
-    pub(crate) decision: &'t str,
-    /// Handshakes: their target, and a replacement body, if any.
-    pub(crate) resealed: Option<Resealed<'t>>,
-}
-
-/// A handshake on its way to the agent. The gateway reseals a sealed message, and changes nothing that is signed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Resealed<'t> {
-    pub(crate) address: &'t Address,
-    /// The resealed message; `None` forwards it unchanged.
-    pub(crate) body: Option<&'t Bytes>,
-}
 
 /// The request for the agent.
 pub(crate) fn request(
@@ -83,7 +45,7 @@ pub(crate) fn request(
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, Refusal> {
     let mut request = Request::new(Full::new(body.clone()));
-    let (mut kind, mut accept) = (Some(JSON), JSON);
+    let mut kind = Some(JSON);
     match upstream.target {
         None => {
             let head = upstream.call.mcp.as_deref();
@@ -97,24 +59,9 @@ pub(crate) fn request(
         }
     }
     let headers = request.headers_mut();
-    if address.protocol == Protocol::A2a {
-        accept = JSON_OR_EVENTS;
-        headers.insert(A2A_VERSION, HeaderValue::from_static(upstream.call.version.as_str()));
-        if let Some(name) = upstream.extension {
-            headers.insert(name, address.extension().clone());
-        }
-    }
-    if address.protocol == Protocol::L8 && upstream.events {
-        accept = EVENTS_OR_JSON;
-    }
-    if let Some(head) = &upstream.call.mcp {
-        accept = JSON_OR_EVENTS;
-        match head.verb {
-            Verb::Post => {}
-            Verb::Open { .. } => (kind, accept) = (None, EVENTS),
-            Verb::End => kind = None,
-        }
-        crate::pipeline::mcp::stamp(headers, head);
+    let accept = protocol::http(address.binding).agent_headers(headers, address, upstream);
+    if upstream.call.mcp.as_deref().is_some_and(|head| head.verb != Verb::Post) {
+        kind = None;
     }
     if let Some(kind) = kind {
         headers.insert(CONTENT_TYPE, kind);

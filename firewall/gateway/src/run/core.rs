@@ -1,7 +1,7 @@
 //! One serving thread: its routes, their listeners, and its end.
 
 use super::start;
-use crate::config::{CardChoice, Config, GroupOptions, Protocol, RouteConfig, Upstream};
+use crate::config::{CardChoice, Config, GroupOptions, RouteConfig, Upstream};
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
@@ -22,6 +22,7 @@ use crate::upstream::egress::Egress;
 use crate::upstream::{Bounds, Connector, Pool, RouteMaterials, Speak};
 use arc_swap::ArcSwap;
 use semgate_inspect::{GroupScope, Peer, Route};
+use semgate_protocol::Binding;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -191,13 +192,13 @@ impl Core {
         let connector = Connector::live(&config.upstream, materials, speak, core, limits.connect_timeout);
         let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
         let below = Upstream { path: below, ..config.upstream.clone() };
-        let agent = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
+        let agent = Address::new(&below, speak, Binding::L8, &seat.extension)?;
         let prefix = self.config.prefix.clone();
         let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, agent);
         Ok(RouteWorker {
             shared: Arc::clone(&self.shared),
             rules: RouteRules::new(config, &seat.extension),
-            address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
+            address: Address::new(&config.upstream, speak, config.binding, &seat.extension)?,
             pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
             authorization: Authorization::of(
@@ -247,7 +248,7 @@ impl Core {
                 let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
                 let connector = Connector::live(place, materials, Speak::Http1, core, limits.connect_timeout);
                 let pool = Pool::new(connector, Bounds::keeping(1, limits));
-                Some((pool, Address::new(place, Speak::Http1, route.protocol, &seat.extension)?))
+                Some((pool, Address::new(place, Speak::Http1, route.binding, &seat.extension)?))
             }
             None => None,
         };

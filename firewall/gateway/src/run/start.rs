@@ -13,11 +13,10 @@ use semgate_contexts::{Context, json};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
-use semgate_protocol::Binding;
 use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
-use crate::config::{Config, Limits, Part, Protocol, RouteConfig};
+use crate::config::{Config, Limits, Part, RouteConfig};
 use crate::control::crls::{Lists, Stores};
 use crate::control::follow::{self, First, Memory, Recognisers};
 use crate::fault::RunFault;
@@ -152,11 +151,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
     let (admit, owned) = (|part| route.agent.admit.contains(&part), &route.owned);
     Arc::new(Route {
         name: route.name.clone(),
-        binding: match route.protocol {
-            Protocol::L8 => Binding::L8,
-            Protocol::A2a => Binding::A2a,
-            Protocol::Mcp => Binding::Mcp,
-        },
+        binding: route.binding,
         receiver: route.receiver.clone(),
         upstream: route.upstream.to_string(),
         contexts: route.contexts.clone(),

@@ -5,8 +5,9 @@ use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
 use semgate_inspect::{Code, Refusal};
+use semgate_protocol::Binding;
 
-use crate::config::{Protocol, Upstream};
+use crate::config::Upstream;
 use crate::fault::RunFault;
 use crate::pipeline::admit::a2a::Target;
 use crate::upstream::Speak;
@@ -21,7 +22,7 @@ pub(crate) struct Address {
     origin: String,
     /// `Host`, if HTTP/1.1 is spoken.
     pub(crate) host: Option<HeaderValue>,
-    pub(crate) protocol: Protocol,
+    pub(crate) binding: Binding,
     extension: HeaderValue,
 }
 
@@ -31,7 +32,7 @@ impl Address {
     pub(crate) fn new(
         upstream: &Upstream,
         speak: Speak,
-        protocol: Protocol,
+        binding: Binding,
         extension: &str,
     ) -> Result<Self, RunFault> {
         let fault = |e: &dyn std::fmt::Display| RunFault::system("upstream address", e);
@@ -48,7 +49,7 @@ impl Address {
             uri: Uri::try_from(format!("{origin}{}", upstream.path)).map_err(|e| fault(&e))?,
             origin,
             host: named,
-            protocol,
+            binding,
             extension: HeaderValue::try_from(extension).map_err(|e| fault(&e))?,
         })
     }

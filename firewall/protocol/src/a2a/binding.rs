@@ -8,8 +8,8 @@ use super::{
     rest::Rest,
 };
 use crate::{
-    Asked, Call, FaultKind, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind,
-    ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, mcp,
+    Asked, Call, FaultKind, GatewayAnswer, HttpTraits, Message, MessageFault, Protocol, Reading, Reply,
+    ReplyKind, ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, mcp,
     member::Read,
     removal::{Walk, a2a_message},
 };
@@ -64,6 +64,13 @@ impl<T: Transport> A2a<T> {
         claim_hint: "",
         version_hint: VERSION_HINT,
         form_hint: "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else",
+        http: HttpTraits {
+            media_types: &["application/json", "application/a2a+json"],
+            names_extensions: true,
+            has_transports: true,
+            joins_paths: true,
+            ..HttpTraits::PLAIN
+        },
     };
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Operation, Revision, Speaker, Verb, answer, event, request, response, response_id, session};
 use crate::{
-    Asked, Call, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind, ReplyTo,
-    RequestBytes, RpcId, StreamRules, Traits, Turns, Vocabulary, a2a,
+    Asked, Call, GatewayAnswer, HttpTraits, Message, MessageFault, Protocol, Reading, Reply, ReplyKind,
+    ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, Vocabulary, a2a,
     member::Read,
     removal::{Walk, mcp_message},
 };
@@ -30,6 +30,7 @@ impl Protocol for Mcp {
             claim_hint: " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
             version_hint: "name a version of MCP that this address supports: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`",
             form_hint: "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else",
+            http: HttpTraits { checks_origin: true, has_authorization: true, ..HttpTraits::PLAIN },
         }
     }
 

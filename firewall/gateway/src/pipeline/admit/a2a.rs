@@ -21,7 +21,7 @@ pub(crate) const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-e
 /// # Errors
 /// `malformed` for two different versions, or for a repeated one. `version_unsupported` for another version, and for a
 /// missing one if the route takes 1.0 only. A header stripped on the way must not select an older protocol.
-pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) -> Result<Version, Refusal> {
+pub(crate) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) -> Result<Version, Refusal> {
     // proto3 and many clients write an absent text as an empty one; next to another value it counts as a second one
     let alone = headers.len() == 1;
     let headers: Vec<&str> =
@@ -103,7 +103,7 @@ const METHODS: [&str; 3] = ["POST", "GET", "DELETE"];
 ///
 /// # Errors
 /// `method_unsupported` for another path, `malformed` for invalid ids.
-pub(super) fn target<'p>(
+pub(crate) fn target<'p>(
     parts: &Parts,
     below: impl Iterator<Item = &'p str>,
 ) -> Result<(Operation, Target), Refusal> {
@@ -131,7 +131,7 @@ pub(super) fn target<'p>(
 }
 
 /// The header that asks for our extension, if present. Other extensions are not forwarded.
-pub(super) fn extension(headers: &HeaderMap, ours: &str) -> Option<HeaderName> {
+pub(crate) fn extension(headers: &HeaderMap, ours: &str) -> Option<HeaderName> {
     [A2A_EXTENSIONS, X_A2A_EXTENSIONS].into_iter().find(|name| lists(headers, name, ours))
 }
 

@@ -5,7 +5,6 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use semgate_inspect::{Code, Refusal};
 
 use super::rules::RouteRules;
-use crate::config::Protocol;
 use crate::pipeline::authorize::DPOP;
 use crate::pipeline::events::EVENT_STREAM;
 
@@ -121,16 +120,15 @@ impl ContentType {
 
 /// Accepts `application/json`, with or without `charset=utf-8`; JSON has no other charset (RFC 8259 §8.1). A2A also has its
 /// own name for it.
-pub(crate) fn content_type(headers: &HeaderMap, protocol: Protocol) -> Result<Media, Refusal> {
+pub(crate) fn content_type(headers: &HeaderMap, accepted: &[&str]) -> Result<Media, Refusal> {
     let fault = || {
         malformed("the content type is not `application/json`").with_hint("send json as `application/json`")
     };
     let content = ContentType::of(headers).filter(|content| !content.has_others).ok_or_else(fault)?;
-    match content.kind.as_str() {
-        "application/json" => Ok(Media::Json),
-        "application/a2a+json" if protocol == Protocol::A2a => Ok(Media::A2aJson),
-        _ => Err(fault()),
-    }
+    [Media::Json, Media::A2aJson]
+        .into_iter()
+        .find(|media| media.as_str() == content.kind && accepted.contains(&media.as_str()))
+        .ok_or_else(fault)
 }
 
 pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {

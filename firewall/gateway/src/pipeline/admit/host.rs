@@ -7,7 +7,7 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use semgate_inspect::{Code, Refusal};
 
-use crate::config::{Listen, Protocol, PushConfig, RouteConfig};
+use crate::config::{Listen, PushConfig, RouteConfig};
 
 /// Names that always mean this machine to its own programs.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -35,7 +35,7 @@ impl Names {
         Self {
             hosts: if any { None } else { hosts(&route.listen, url, written) },
             origins: route.origins.clone(),
-            pages: plain || route.protocol == Protocol::Mcp,
+            pages: plain || route.binding.protocol().traits().http.checks_origin,
         }
     }
 

@@ -1,23 +1,20 @@
 //! Requests that a route accepts from callers of its listener.
 
-use http::header::{ACCEPT, AUTHORIZATION};
-use http::{HeaderMap, HeaderName, Method};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName};
+use semgate_protocol::Binding;
 use semgate_protocol::a2a::Version;
 
-use super::HANDSHAKE_PATH;
-use super::a2a::A2A_VERSION;
+use super::head::HANDSHAKE_PATH;
 use super::host::Names;
-use crate::config::{Protocol, RouteConfig, Transport};
+use crate::config::{RouteConfig, Transport};
 use crate::pipeline::authorize::{DPOP, WELL_KNOWN};
-use crate::pipeline::events::EVENT_STREAM;
 use crate::pipeline::grpc;
-use crate::pipeline::mcp::{At, Rules};
-use crate::pipeline::refuse::Manner;
 
 /// Rules of a route, set once for each listener.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteRules {
-    pub(crate) protocol: Protocol,
+    pub(crate) binding: Binding,
     /// Paths for callers: `/`, the agent's path and the path of the public URL. Each is listed with and without a final
     /// slash.
     pub(crate) paths: Vec<String>,
@@ -43,6 +40,7 @@ pub(crate) struct RouteRules {
 
 impl RouteRules {
     pub(crate) fn new(route: &RouteConfig, extension: &str) -> Self {
+        let http = route.binding.protocol().traits().http;
         let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
         let public = public.and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..)));
         let mut paths = Vec::new();
@@ -54,19 +52,18 @@ impl RouteRules {
                 }
             };
             one(bare.to_owned());
-            // clients join paths to the base of an A2A interface
-            if bare.is_empty() || route.protocol == Protocol::A2a {
+            if bare.is_empty() || http.joins_paths {
                 one(format!("{bare}/"));
             }
         }
         // the longest first, so that no part of an agent's path is taken for a tenant
         paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
         Self {
-            protocol: route.protocol,
+            binding: route.binding,
             paths,
             extension: extension.to_owned(),
             versions: route.a2a.versions.clone(),
-            transports: route.a2a.transports.clone(),
+            transports: if http.has_transports { route.a2a.transports.clone() } else { Vec::new() },
             push: route.a2a.push.is_some(),
             handshakes: route.agent.handshake.is_some(),
             credentials: credentials_of(route),
@@ -98,43 +95,14 @@ impl RouteRules {
         self.paths.iter().any(|base| base == path)
     }
 
-    /// Format of every answer to a request with this method, path and headers.
-    pub(crate) fn manner(&self, method: &Method, path: &str, headers: &HeaderMap) -> Manner {
-        match self.protocol {
-            _ if self.is_handshake(path) => Manner::Plain,
-            Protocol::L8 => Manner::Plain,
-            Protocol::Mcp => {
-                let at = match (self.is_base(path), self.resource(path)) {
-                    (true, _) => At::Messages,
-                    (false, Some(_)) => At::Metadata,
-                    (false, None) => At::Nothing,
-                };
-                Manner::Mcp(Rules::of(method, headers, at))
-            }
-            Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
-            Protocol::A2a if self.takes(Transport::Rest) => {
-                let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
-                if rpc { rpc_manner(headers) } else { Manner::Rest }
-            }
-            Protocol::A2a => rpc_manner(headers),
-        }
-    }
-
     /// Returns true if a request is a gRPC call here.
     pub(crate) fn is_call(&self, headers: &HeaderMap) -> bool {
         self.takes(Transport::Grpc) && grpc::head::is_call(headers)
     }
 
     pub(crate) fn takes(&self, transport: Transport) -> bool {
-        self.protocol == Protocol::A2a && self.transports.contains(&transport)
+        self.transports.contains(&transport)
     }
-}
-
-/// Answer format of JSON-RPC. Clients of 0.3 that ask for a stream accept nothing else, not even an error.
-fn rpc_manner(headers: &HeaderMap) -> Manner {
-    let only_events = headers.get(ACCEPT).is_some_and(|accept| accept == EVENT_STREAM);
-    let old = headers.get(A2A_VERSION).is_none_or(|version| version.is_empty() || version == "0.3");
-    if only_events && old { Manner::JsonRpcEvents } else { Manner::JsonRpc }
 }
 
 fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
@@ -146,5 +114,5 @@ fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
 
 /// Returns true if the route supports MCP authorization.
 pub(crate) fn is_authorized(route: &RouteConfig) -> bool {
-    route.protocol == Protocol::Mcp && route.forward_authorization
+    route.binding.protocol().traits().http.has_authorization && route.forward_authorization
 }

@@ -2,11 +2,14 @@
 
 use super::host::Names;
 use super::*;
+use crate::config::Transport;
 use http::Request;
+use semgate_inspect::Code;
+use semgate_protocol::Binding;
 
-fn rules(protocol: Protocol) -> RouteRules {
+fn rules(binding: Binding) -> RouteRules {
     RouteRules {
-        protocol,
+        binding,
         paths: vec!["/".to_owned(), "/l8".to_owned()],
         extension: "urn:contexts:snl:v1.0".to_owned(),
         versions: vec![Version::V10],
@@ -30,39 +33,39 @@ fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn code(protocol: Protocol, parts: &Parts) -> Option<Code> {
-    admit(&rules(protocol), parts, &Limits::default()).err().map(|refusal| refusal.code())
+fn code(binding: Binding, parts: &Parts) -> Option<Code> {
+    admit(&rules(binding), parts, &Limits::default()).err().map(|refusal| refusal.code())
 }
 
 #[test]
 fn method_and_path_are_those_of_the_binding() {
     let table = [
-        (Protocol::L8, "POST", "/", None),
-        (Protocol::L8, "POST", "/l8", None),
-        (Protocol::L8, "POST", "/l8/", Some(Code::MethodUnsupported)),
-        (Protocol::L8, "POST", "//", Some(Code::MethodUnsupported)),
-        (Protocol::L8, "POST", "/%2e", Some(Code::MethodUnsupported)),
-        (Protocol::L8, "GET", "/", Some(Code::MethodUnsupported)),
-        (Protocol::L8, "PUT", "/", Some(Code::MethodUnsupported)),
-        (Protocol::L8, "POST", "/?a=b", Some(Code::Malformed)),
-        (Protocol::L8, "POST", "/?", Some(Code::Malformed)),
-        (Protocol::L8, "GET", CARD_PATH, Some(Code::MethodUnsupported)),
-        (Protocol::A2a, "GET", CARD_PATH, None),
-        (Protocol::A2a, "HEAD", CARD_PATH, None),
-        (Protocol::A2a, "HEAD", "/", Some(Code::MethodUnsupported)),
-        (Protocol::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
-        (Protocol::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
-        (Protocol::A2a, "POST", "/?A2A-Version=1.0", None),
+        (Binding::L8, "POST", "/", None),
+        (Binding::L8, "POST", "/l8", None),
+        (Binding::L8, "POST", "/l8/", Some(Code::MethodUnsupported)),
+        (Binding::L8, "POST", "//", Some(Code::MethodUnsupported)),
+        (Binding::L8, "POST", "/%2e", Some(Code::MethodUnsupported)),
+        (Binding::L8, "GET", "/", Some(Code::MethodUnsupported)),
+        (Binding::L8, "PUT", "/", Some(Code::MethodUnsupported)),
+        (Binding::L8, "POST", "/?a=b", Some(Code::Malformed)),
+        (Binding::L8, "POST", "/?", Some(Code::Malformed)),
+        (Binding::L8, "GET", CARD_PATH, Some(Code::MethodUnsupported)),
+        (Binding::A2a, "GET", CARD_PATH, None),
+        (Binding::A2a, "HEAD", CARD_PATH, None),
+        (Binding::A2a, "HEAD", "/", Some(Code::MethodUnsupported)),
+        (Binding::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
+        (Binding::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
+        (Binding::A2a, "POST", "/?A2A-Version=1.0", None),
         // an empty query says nothing, and nothing of a query is forwarded
-        (Protocol::A2a, "POST", "/?", None),
-        (Protocol::A2a, "POST", "/?x", Some(Code::Malformed)),
-        (Protocol::A2a, "POST", "/??", Some(Code::Malformed)),
-        (Protocol::A2a, "POST", "//", Some(Code::MethodUnsupported)),
-        (Protocol::A2a, "POST", "/?a2a-version=1.0", Some(Code::Malformed)),
-        (Protocol::A2a, "POST", "/?A2A-Version=1.0&x=1", Some(Code::Malformed)),
-        (Protocol::A2a, "GET", "/l8/.well-known/agent-card.json", None),
-        (Protocol::A2a, "GET", "/other/.well-known/agent-card.json", Some(Code::MethodUnsupported)),
-        (Protocol::A2a, "GET", "/tasks", Some(Code::MethodUnsupported)),
+        (Binding::A2a, "POST", "/?", None),
+        (Binding::A2a, "POST", "/?x", Some(Code::Malformed)),
+        (Binding::A2a, "POST", "/??", Some(Code::Malformed)),
+        (Binding::A2a, "POST", "//", Some(Code::MethodUnsupported)),
+        (Binding::A2a, "POST", "/?a2a-version=1.0", Some(Code::Malformed)),
+        (Binding::A2a, "POST", "/?A2A-Version=1.0&x=1", Some(Code::Malformed)),
+        (Binding::A2a, "GET", "/l8/.well-known/agent-card.json", None),
+        (Binding::A2a, "GET", "/other/.well-known/agent-card.json", Some(Code::MethodUnsupported)),
+        (Binding::A2a, "GET", "/tasks", Some(Code::MethodUnsupported)),
     ];
     for (protocol, method, path, wanted) in table {
         assert_eq!(code(protocol, &head(method, path, &[JSON])), wanted, "{protocol:?} {method} {path}");
@@ -71,7 +74,7 @@ fn method_and_path_are_those_of_the_binding() {
 
 #[test]
 fn who_uses_another_method_is_told_which_one_the_path_takes() {
-    let rest = RouteRules { transports: vec![Transport::Rest], ..rules(Protocol::A2a) };
+    let rest = RouteRules { transports: vec![Transport::Rest], ..rules(Binding::A2a) };
     for (method, path, hint) in [
         ("DELETE", "/tasks/t-1", "this path accepts GET"),
         ("PUT", "/message:send", "this path accepts POST"),
@@ -83,9 +86,9 @@ fn who_uses_another_method_is_told_which_one_the_path_takes() {
         assert_eq!((refusal.code(), refusal.hint()), (Code::MethodUnsupported, hint), "{method} {path}");
     }
     for (protocol, hint) in [
-        (Protocol::L8, "post a message to `/`"),
-        (Protocol::A2a, "post a message to `/`, or get the agent card"),
-        (Protocol::Mcp, "post one message, or get the stream of a session, or delete the session"),
+        (Binding::L8, "post a message to `/`"),
+        (Binding::A2a, "post a message to `/`, or get the agent card"),
+        (Binding::Mcp, "post one message, or get the stream of a session, or delete the session"),
     ] {
         for method in ["PUT", "PATCH", "OPTIONS"] {
             let refusal = admit(&rules(protocol), &head(method, "/", &[]), &Limits::default()).unwrap_err();
@@ -118,13 +121,13 @@ fn content_type_and_encoding_have_few_spellings() {
         (&[JSON, ("content-length", "1048576")], None),
     ];
     for (headers, wanted) in table {
-        assert_eq!(code(Protocol::L8, &head("POST", "/", headers)), *wanted, "{headers:?}");
+        assert_eq!(code(Binding::L8, &head("POST", "/", headers)), *wanted, "{headers:?}");
     }
 }
 
 fn admitted(path: &str, headers: &[(&str, &str)], versions: &[Version]) -> Admitted {
     let headers: Vec<_> = [JSON].iter().chain(headers).copied().collect();
-    let rules = RouteRules { versions: versions.to_vec(), ..rules(Protocol::A2a) };
+    let rules = RouteRules { versions: versions.to_vec(), ..rules(Binding::A2a) };
     match admit(&rules, &head("POST", path, &headers), &Limits::default()) {
         Ok(Arrival::Message(admitted)) => admitted,
         other => panic!("{other:?}"),

@@ -384,7 +384,7 @@ impl Socket {
                 direction: *direction,
                 sender,
                 receiver,
-                protocol: self.worker.rules.protocol.as_str(),
+                protocol: self.worker.rules.binding.as_str(),
                 ..Facts::default()
             }
         };
