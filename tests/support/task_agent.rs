@@ -35,14 +35,15 @@ impl TaskAgent {
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let url = format!("http://{address}/a2a");
-        let card = || get(move || async move { Json(card(&url)) });
+        let card = get(move || async move { Json(card(&url)) });
         let app = Router::new()
             .route("/a2a", post(receive))
             .route("/a2a/message:send", post(|tasks, body| rest(tasks, "SendMessage", body)))
             .route("/a2a/message:stream", post(|tasks, body| rest(tasks, "SendStreamingMessage", body)))
             .route("/a2a/tasks", get(list))
             .route("/a2a/tasks/{task}", get(task).post(task))
-            .route("/a2a/.well-known/agent-card.json", card())
+            .route("/.well-known/agent-card.json", card.clone())
+            .route("/a2a/.well-known/agent-card.json", card)
             .with_state(Tasks::default());
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

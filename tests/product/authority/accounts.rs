@@ -41,7 +41,7 @@ fn files(dir: &Path) -> Vec<String> {
 fn attack_anonymous_readers_that_hold_every_place_do_not_stop_a_revocation() {
     let temporary = tempfile::tempdir().unwrap();
     // 32 connections: 4 for handshakes, 8 for verified peers, 20 for strangers; 8 streams, 2 of them for verified peers
-    let limits = "connections = 32\nfollowers = 8\naddress_connections = 32\nhandshake_timeout = \"60s\"";
+    let limits = "connections = 32\nfollowers = 8\naddress_connections = 32";
     let up = Up::start_limited(&temporary.path().join("up"), limits);
     let say = || up.say(&["supplyChain:v1.0", "current_decision", DECISION]).1;
     assert_eq!(say()["verdict"], "ALLOWED");
