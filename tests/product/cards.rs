@@ -118,13 +118,13 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     for (route, at) in [
         (
             &asks,
-            "the agent's public card names contexts at `/security/0/order/0`, where nothing can stand in their place",
+            "the agent's public card names contexts at `/security/0/order/0`, where the gateway cannot replace them",
         ),
         (
             &loud,
-            "the agent's public card names contexts at `/capabilities/extensions/0/params/a/0/*0`, and with `card",
+            "the agent's public card names contexts at `/capabilities/extensions/0/params/a/0/*0`, and `card = ",
         ),
-        (&tagged, "the agent's public card names contexts at `/iconUrl`, and with `card"),
+        (&tagged, "the agent's public card names contexts at `/iconUrl`, and `card = "),
     ] {
         let refused = route.card();
         let (status, said) = (refused.status, refused.json());

@@ -431,7 +431,7 @@ fn attack_a_later_page_re_describes_the_tool_of_a_first_page_that_the_gateway_wo
     let mut stream = client.begin("GET", &[], None);
     until(&mut *stream, &mut String::new(), "list_changed");
     let refused = client.post(&call(1, 77)).json()["error"]["message"].to_string();
-    assert!(refused.contains("tool_drift: the server describes this tool otherwise"), "{refused}");
+    assert!(refused.contains("tool_drift: the server describes this tool differently"), "{refused}");
     assert!(!server.heard(|said| said["method"] == "tools/call"));
 }
 

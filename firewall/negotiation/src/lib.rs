@@ -1,6 +1,6 @@
 //! The steps before the first message: floors, the choice of a version, the handshake (HELLO, SELECT, LOCK), locks.
 //!
-//! The same library serves a gateway that answers handshakes for the upstream agents it, and an agent that opens them. It opens
+//! The same library serves a gateway that answers handshakes for agents behind it, and an agent that opens them. It opens
 //! no socket, reads no clock and draws no randomness by itself: all are arguments. `docs/spec/snl.md` and
 //! `docs/spec/locks.md` specify every byte.
 //!

@@ -207,10 +207,7 @@ fn cases_may_set_a_lock_and_what_both_ends_show() {
     };
     for (wrong, why) in [
         (with("lock_until", json!("2026-06-01T13:00:00Z")), "`lock_until` is for one concept"),
-        (
-            with("sender_shows", json!(["high-value-authorized"])),
-            "`high-value-authorized` is shown by nobody",
-        ),
+        (with("sender_shows", json!(["high-value-authorized"])), "no agent shows `high-value-authorized`"),
     ] {
         let (status, _, errors) = played(dir.path(), &[wrong]);
         assert!(status == 1 && errors.contains(why), "{errors}");

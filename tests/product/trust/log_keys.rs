@@ -42,7 +42,10 @@ fn a_foreign_log_key_is_refused_by_commands_and_told_by_a_gateway_once_there_is_
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(1), "{words:?} {said}");
         assert!(said.contains(UNLISTED) && said.contains(&foreign), "{words:?} {said}");
-        assert!(said.contains("hint: was it mistyped, or is it that of another log?"), "{words:?} {said}");
+        assert!(
+            said.contains("hint: check for a typing error, or the key of another log"),
+            "{words:?} {said}"
+        );
         good(&stranger(words, &first));
     }
     let mut mistyped = foreign.clone();

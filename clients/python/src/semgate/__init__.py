@@ -1,4 +1,4 @@
-"""Talks to upstream agents Semgate: the semantic handshake, signed contexts, and the metadata that messages carry.
+"""Talks to agents behind Semgate: the semantic handshake, signed contexts, and the metadata that messages carry.
 
 Nothing here reads a clock by itself except :func:`semgate.shake_hands` and :mod:`semgate.http`, which stand at the edge.
 """

@@ -127,7 +127,7 @@ fn each_broken_rule_names_its_key() {
             "upstream = \"http://127.0.0.1:9100/../a\"",
             "route `a2a`: upstream",
         ),
-        ("state = \"firewall\"", "state = \"firewall\"\nadmin = \"0.0.0.0:1\"", "`admin` is without tls"),
+        ("state = \"firewall\"", "state = \"firewall\"\nadmin = \"0.0.0.0:1\"", "`admin` has no tls"),
         ("[tls]\ncertificate = \"gw.pem\"\nkey = \"gw.key\"\n", "", "`tls` is missing"),
         (
             "[[trust_domain]]\nname = \"semgate.test\"\nroots = \"roots.pem\"\n",

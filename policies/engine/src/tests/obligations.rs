@@ -59,8 +59,8 @@ fn a_malformed_value_is_an_error_with_the_place_of_its_annotation() {
         &["p.cedar:1:21: `@limit_key`", "did you mean `agent`?"],
     );
     refused("@limit", &["`@limit`: a limit is written"]);
-    refused("@approve(\"\")", &["`@approve` holds a text of one line"]);
-    refused("@approve(\"a\\nb\")", &["`@approve` holds a text of one line"]);
+    refused("@approve(\"\")", &["`@approve` holds one line"]);
+    refused("@approve(\"a\\nb\")", &["`@approve` holds one line"]);
     refused("@id(\"\")", &["an `@id` is 1 to 64"]);
 }
 
@@ -84,7 +84,7 @@ fn an_annotation_that_could_do_nothing_where_it_stands_is_an_error() {
         );
     }
     refused("@limit_key(\"agent\")", &["`@limit_key`: needs a `@limit` on the same policy"]);
-    refused("@notice(\"hello\")", &["`@notice`: is told by a refusal"]);
+    refused("@notice(\"hello\")", &["`@notice`: is the hint of a refusal"]);
     assert!(
         House::with("@notice(\"slow down\") @limit(\"1/day\") permit (principal, action, resource);").is_ok()
     );
@@ -111,7 +111,7 @@ fn a_redaction_is_about_replies_of_one_type() {
     ] {
         let faults = faults(&redact("memo", when));
         assert!(
-            faults.contains("p.cedar:1:1: ") && faults.contains("`@redact`: is about replies"),
+            faults.contains("p.cedar:1:1: ") && faults.contains("`@redact`: applies to replies"),
             "{when}: {faults}"
         );
     }
@@ -177,7 +177,7 @@ fn a_redaction_is_about_replies_however_the_condition_shuts_requests_out() {
         "when { [\"reply\", \"request\"].contains(context.direction) && context.locked }".to_owned(),
     ] {
         let report = faults(&when);
-        let why = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: is about replies, and this policy permits requests too";
+        let why = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: applies to replies, but this policy also permits requests";
         assert!(report.iter().any(|fault| fault.starts_with(why)), "{when}: {report:?}");
     }
 }

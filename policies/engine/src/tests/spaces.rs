@@ -91,7 +91,7 @@ fn where_nobody_was_there_first_nobody_gets_the_name_whatever_the_policies_would
     let why = left_out(&open);
     assert_eq!(why.len(), 2, "{why:?}");
     assert!(
-        why[0].starts_with("`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace in policies, and that of the line `shop.v2`, and neither was there before"),
+        why[0].starts_with("`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace in policies, and the namespace of the line `shop.v2`, and neither came first"),
         "{why:?}"
     );
     assert!(why[1].contains("and that of major 2 of the line `shop`"), "{why:?}");

@@ -475,6 +475,6 @@ fn a_context_that_the_policies_do_not_know_is_an_error_and_not_a_denial() {
 #[test]
 fn without_any_context_policies_for_concepts_do_not_load() {
     let faults = Policies::load(&PolicySource::shipped(), &[], &PolicyLimits::default()).unwrap_err();
-    let expected = "no context is known that has types of `payment`";
+    let expected = "no known context has types of `payment`";
     assert!(faults.iter().any(|fault| fault.to_string().contains(expected)), "{faults:?}");
 }

@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(shown, at("/signatures/0/protected/jku"), "its reader decodes that");
         let refusal = Bad::TellsContexts(NamedAt("/x".to_owned())).refusal();
         assert_eq!(refusal.reason(), "the agent's card cannot be shown");
-        assert!(refusal.detail().starts_with("the agent's public card names contexts at `/x`, and with"));
+        assert!(refusal.detail().starts_with("the agent's public card names contexts at `/x`, and `card"));
         assert!(!refusal.hint().contains("context"), "a caller learns nothing of them: {}", refusal.hint());
     }
 

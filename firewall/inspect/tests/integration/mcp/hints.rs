@@ -37,7 +37,7 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
         (
             ask(&asked, "retailer-7", "tools/call", answered),
             Code::ContentUninspectable,
-            "the route must admit `text`",
+            "let the route admit `text`",
         ),
         (
             ask(&house(), "retailer-7", "tools/call", json!({"name": "no", "arguments": {}})),
