@@ -205,7 +205,7 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
 }
 
 fn what_is_revoked_by_now_was_published_again_without_a_word(up: &Up, file: &str) {
-    for (act, now) in [("suspend", "it is suspended"), ("revoke", "it is revoked, for good")] {
+    for (act, now) in [("suspend", "it is suspended"), ("revoke", "it is revoked permanently")] {
         assert!(up.semgate(&["context", act, "weather:v1.0"]).status.success());
         let again = up.semgate(&["context", "publish", file]);
         let told = String::from_utf8_lossy(&again.stderr).into_owned();

@@ -63,7 +63,7 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     let refused = up.semgate(&["trust", "submit", text(&draft)]);
     assert!(!refused.status.success());
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(why.contains("signed by 0 of the 1 root keys"), "{why}");
+    assert!(why.contains("signed by 0 of the 1 required root keys"), "{why}");
     assert_eq!(pay("v1.1").0, 0);
     sign(&up.dir, &draft);
     let shown: Value =
@@ -484,7 +484,7 @@ fn a_split_root_speaks_only_by_its_threshold() {
     let refused = reach(&["trust", "submit", text(&draft)]);
     assert!(!refused.status.success());
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(why.contains("signed by 1 of the 2 root keys"), "{why}");
+    assert!(why.contains("signed by 1 of the 2 required root keys"), "{why}");
     sign(1);
     good(&reach(&["trust", "submit", text(&draft)]));
     let shown: Value = serde_json::from_str(&good(&reach(&["--json", "trust", "show"]))).unwrap();

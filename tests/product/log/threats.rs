@@ -146,7 +146,7 @@ fn mix_and_match_files_of_two_moments_are_refused_by_name() {
             Some("status shard 0 is not the one"),
         ),
         ("/checkpoint".to_owned(), old_checkpoint, "`/checkpoint` is older than the head", None),
-        ("/v1/contexts".to_owned(), old_listing, "beside it: the listing differs", None),
+        ("/v1/contexts".to_owned(), old_listing, "not: the listing differs", None),
     ] {
         mirror.is_honest_again();
         mirror.says(&path, bytes);

@@ -233,7 +233,7 @@ fn a_solver_that_hangs_or_fails_in_the_middle_leaves_questions_undecided_in_time
     let (set, z3) = (idle_set(), python::z3());
     // answers the probe as z3, and then stops or talks
     for (after, message) in
-        [("exec sleep 1000", "until `--analysis-seconds` ran out"), ("echo fish", "no answer")]
+        [("exec sleep 1000", "until `--analysis-seconds` ran out"), ("echo fish", "an invalid answer")]
     {
         let script = format!(
             "if [ \"$1\" = --version ]; then exec {z3} \"$1\"; fi\n\
