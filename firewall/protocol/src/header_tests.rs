@@ -24,7 +24,7 @@ fn every_difference_is_a_fault() {
         ("urn:contexts:x:v1.0;digest=sha-256:01", "differs"),
         ("urn:contexts:x:v1.0;lock=l-1", "differs"),
         ("urn:contexts:x:v1.0;digest=sha-256:00;digest=sha-256:00", "twice"),
-        ("urn:contexts:x:v1.0;digest=", "no identifier"),
+        ("urn:contexts:x:v1.0;digest=", "not an identifier"),
         ("urn:contexts:x:v1.0;Digest=sha-256:00", "neither"),
         ("urn:contexts:x:v1.0;", "neither"),
         ("urn:contexts:x:v1.0;x=1", "neither"),

@@ -56,7 +56,7 @@ fn a_route_that_wants_locks_which_nobody_could_get_was_taken() {
 fn a_route_to_contexts_of_no_authority_was_taken_and_let_nothing_pass() {
     let file = |lines: &str| GOOD.replace("lines = [\"*\"]", &format!("lines = [{lines}]"));
     let said = wrong(&file("\"acme.*\", \"a2a\""), "").unwrap();
-    assert!(said.starts_with("`route `l8`: contexts` must be of a line that"), "{said}");
+    assert!(said.starts_with("`route `l8`: contexts` must be of a line of an"), "{said}");
     // one of them is enough: the others may come later
     for lines in ["\"payment\"", "\"travel\", \"acme\""] {
         assert_eq!(wrong(&file(lines), ""), None, "{lines}");

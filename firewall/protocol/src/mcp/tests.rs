@@ -525,7 +525,7 @@ fn an_event_is_one_message_of_the_server_about_this_request() {
     assert!(
         read(told("notifications/tools/list_changed", json!({})), new, Some(&call))
             .unwrap_err()
-            .contains("listens")
+            .contains("listening")
     );
     let listen = asked(Operation::Listen, new);
     assert_eq!(

@@ -94,7 +94,7 @@ fn where_nobody_was_there_first_nobody_gets_the_name_whatever_the_policies_would
         why[0].starts_with("`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace in policies, and the namespace of the line `shop.v2`, and neither came first"),
         "{why:?}"
     );
-    assert!(why[1].contains("and that of major 2 of the line `shop`"), "{why:?}");
+    assert!(why[1].contains("and the namespace of major 2 of the line `shop`"), "{why:?}");
     assert_eq!(ask(open, &all, "shop:v1.0", r#"{"x":1}"#), permitted(&["p.cedar#1"]));
     // what agrees has no namespace of a major
     let agreed = [child(), shop("v2.0", X_INT), shop("v1.0", X_INT)];
