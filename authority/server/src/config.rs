@@ -17,7 +17,9 @@ use std::time::Duration;
 use semgate_certs::TrustDomain;
 use semgate_contexts::Prefix;
 use semgate_policies::PublisherAct;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 pub use limits::Limits;
 pub(crate) use limits::{
@@ -227,15 +229,45 @@ pub(crate) fn load<T>(
 }
 
 /// Reads TOML. A fault is one line, with the number of its line in the file.
-pub(crate) fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|fault| {
+pub(crate) fn read<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, String> {
+    let read: T = toml::from_str(text).map_err(|fault| {
         let what = fault.message().replace('\n', "; ");
-        let fixed = limits::FIXED.iter().find(|name| what.starts_with(&format!("unknown field `{name}`")));
-        let what = fixed.map_or(what, |name| format!("`limits.{name}` is fixed now: remove it"));
-        match fault.span().and_then(|span| text.get(..span.start)) {
+        let line = fault.span().and_then(|span| text.get(..span.start));
+        let what =
+            match limits::FIXED.iter().find(|name| what.starts_with(&format!("unknown field `{name}`"))) {
+                Some(name) if is_in_limits(fault) => format!("`limits.{name}` is fixed now: remove it"),
+                _ => what,
+            };
+        match line {
             Some(before) => format!("line {}: {what}", before.matches('\n').count() + 1),
             None => what,
         }
+    })?;
+    match (text.parse::<toml::Table>(), toml::Table::try_from(&read)) {
+        (Ok(written), Ok(effective)) => list_for_a_table(&written, &effective).map_or(Ok(read), Err),
+        _ => Ok(read),
+    }
+}
+
+/// Returns true for a fault below `[limits]`.
+fn is_in_limits(mut fault: toml::de::Error) -> bool {
+    // without its input, the parser prints the key in place of an extract
+    fault.set_input(None);
+    fault.to_string().lines().any(|line| line.starts_with("in `limits"))
+}
+
+/// The fault of a list in place of a table. Serde reads its entries as the table's members, by position.
+fn list_for_a_table(written: &toml::Table, read: &toml::Table) -> Option<String> {
+    let fault = |key: &str, written: &Value, read: &Value| match (written, read) {
+        (Value::Array(_), Value::Table(_)) => Some(format!("`{key}` must be a table")),
+        (Value::Table(written), Value::Table(read)) => list_for_a_table(written, read),
+        _ => None,
+    };
+    written.iter().find_map(|(key, written)| match (written, read.get(key)?) {
+        (Value::Array(written), Value::Array(read)) => {
+            written.iter().zip(read).find_map(|(written, read)| fault(key, written, read))
+        }
+        (written, read) => fault(key, written, read),
     })
 }
 

@@ -147,7 +147,7 @@ impl BundleFault {
                 "sign it with the key of one of `signers`, by `semgate policy bundle`, or add this signer to `signers`"
             }
             Self::Jws(JwsFault::TooLarge) | Self::Format(FormatFault::TooLarge) | Self::TooManyFiles => {
-                "`limits` of the gateway bound its size: `policy_bundle_bytes`, `policy_files`"
+                "write the policies into fewer or smaller files: a bundle holds at most 1,000 files and 32 MiB"
             }
             Self::VersionOld { .. } | Self::VersionReused(_) => {
                 "sign the wanted directory again with `semgate policy bundle`, which gives it a newer version"

@@ -10,7 +10,8 @@ pub const TEMPORARY: &str = ".new";
 
 /// Replaces a file, or makes it with at most this mode. Returns the new file, open at its end.
 ///
-/// The temporary file is written, synced and renamed, and then the directory is synced. A reader sees the old content or the new.
+/// The temporary file is written, synced and renamed. Then the directory is synced, if this process may read it. A reader sees the
+/// old content or the new.
 ///
 /// # Errors
 /// The error of the file system. No temporary file stays. The old content stays, unless only the last sync failed.
@@ -24,8 +25,11 @@ pub fn replace(
     let temporary = path.with_file_name(name);
     let renamed = whole(&temporary, mode, write).and_then(|file| fs::rename(&temporary, path).map(|()| file));
     let file = renamed.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
-    sync_dir(path.parent().unwrap_or(path))?;
-    Ok(file)
+    match sync_dir(path.parent().unwrap_or(path)) {
+        // a directory that may be written but not read cannot be synced
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Ok(file),
+        synced => synced.map(|()| file),
+    }
 }
 
 /// Makes the names in a directory durable. An empty path is the working directory.

@@ -23,7 +23,8 @@ use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_policies::{Keep, KeepAs};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use read::{between, checked, fault, number, one, text};
 
@@ -199,9 +200,14 @@ impl Config {
         if let Some(fault) = retired::fault(file.get_ref(), text) {
             return Err(fault);
         }
+        let written = file.get_ref().clone();
         let routes = file.get_mut().remove("route");
         let mut config = Self::deserialize(toml::de::Deserializer::from(file)).map_err(parsed)?;
         config.routes = routes.map_or(Ok(Vec::new()), |routes| kinds::routes(routes, text))?;
+        let fault = config.table().ok().and_then(|read| list_for_a_table(&written, &read, text));
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
         rules::complete(&mut config, base)?;
         rules::check(&config)?;
         Ok(config)
@@ -210,14 +216,36 @@ impl Config {
     /// The effective settings as TOML, with resolved paths and every default. Parsing the text gives the same configuration.
     #[must_use]
     pub fn effective(&self) -> String {
-        let print = || {
-            let mut file = toml::Table::try_from(self)?;
-            let routes = self.routes.iter().map(|route| route.table().map(toml::Value::Table));
-            file.insert("route".to_owned(), toml::Value::Array(routes.collect::<Result<_, _>>()?));
-            toml::to_string_pretty(&file)
-        };
-        print().unwrap_or_else(|fault| format!("# cannot be printed: {fault}\n"))
+        let printed = self.table().and_then(|file| toml::to_string_pretty(&file));
+        printed.unwrap_or_else(|fault| format!("# cannot be printed: {fault}\n"))
     }
+
+    fn table(&self) -> Result<toml::Table, toml::ser::Error> {
+        let mut file = toml::Table::try_from(self)?;
+        let routes = self.routes.iter().map(|route| route.table().map(toml::Value::Table));
+        file.insert("route".to_owned(), toml::Value::Array(routes.collect::<Result<_, _>>()?));
+        Ok(file)
+    }
+}
+
+/// The fault of a list in place of a table. Serde reads its entries as the table's members, by position.
+fn list_for_a_table(written: &DeTable<'_>, read: &toml::Table, text: &str) -> Option<ConfigFault> {
+    let fault = |key: &str, value: &Spanned<DeValue<'_>>, read: &toml::Value| match (value.get_ref(), read) {
+        (DeValue::Array(_), toml::Value::Table(_)) => {
+            Some(ConfigFault::value(key, "a table").at(text, &value.span()))
+        }
+        (DeValue::Table(table), toml::Value::Table(read)) => list_for_a_table(table, read, text),
+        _ => None,
+    };
+    written.iter().find_map(|(key, value)| {
+        let (key, read) = (key.get_ref().as_ref(), read.get(key.get_ref().as_ref())?);
+        match (value.get_ref(), read) {
+            (DeValue::Array(all), toml::Value::Array(read)) => {
+                all.iter().zip(read).find_map(|(value, read)| fault(key, value, read))
+            }
+            _ => fault(key, value, read),
+        }
+    })
 }
 
 text!(Prefix, "a urn prefix, such as `urn:contexts`", |text| Prefix::parse(text).ok(), |prefix| prefix

@@ -96,6 +96,11 @@ fn every_wrong_file_says_what_is_wrong() {
         ("roots = \"roots.pem\"\nstatus", "roots = \"roots.pem\"\norigin = \"\"\nstatus", "an empty text"),
         ("[limits]", "[[publisher]]\nid = \"spiffe://semgate.test/operator\"\n[limits]", "named twice"),
         ("[limits]", "[limits", "line "),
+        (
+            "roots = \"roots.pem\"\nstatus",
+            "roots = \"roots.pem\"\nbatch = 1\nstatus",
+            "unknown field `batch`",
+        ),
     ] {
         assert!(WHOLE.contains(from), "{from}");
         let fault = parse(&WHOLE.replace(from, to)).unwrap_err();

@@ -8,7 +8,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use quick_cache::Weighter;
+use quick_cache::sync::{self, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::listing::Span;
 use semgate_statement::tiles::TilePath;
@@ -63,18 +64,29 @@ impl Weighter<Key, (Document, Option<Stamp>)> for Bytes {
 #[derive(Debug)]
 pub(crate) struct Cache {
     max: usize,
-    answers: quick_cache::sync::Cache<Key, (Document, Option<Stamp>), Bytes>,
+    answers: Answers,
 }
+
+type Answers = sync::Cache<Key, (Document, Option<Stamp>), Bytes>;
 
 /// Bytes that an answer costs beside its body: keys, ETag, table entries.
 const OVERHEAD: usize = 512;
+/// Parts of the cache with a lock of their own. An answer has to fit into one part.
+const SHARDS: usize = 4;
 /// Bytes of an answer on average, as an estimate of their number.
 const AVERAGE: usize = 8 * 1024;
 
 impl Cache {
     /// An empty one.
     pub fn new(max: usize) -> Self {
-        Self { max, answers: quick_cache::sync::Cache::with_weighter(max / AVERAGE, max as u64, Bytes) }
+        let mut options = OptionsBuilder::new();
+        options.shards(SHARDS).estimated_items_capacity(max / AVERAGE).weight_capacity(max as u64);
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        let answers = match options.build() {
+            Ok(options) => Answers::with_options(options, Bytes, hasher, lifecycle),
+            Err(_) => Answers::with_weighter(max / AVERAGE, max as u64, Bytes),
+        };
+        Self { max, answers }
     }
 
     /// The answer, if it is cached and its file is unchanged.

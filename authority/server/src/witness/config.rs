@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ring::rand::SystemRandom;
 use semgate_statement::{CosignerKey, LogVerifier};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::{self, ConfigFault, KeyFiles};
 use crate::init::InitFault;
@@ -20,7 +20,7 @@ use crate::init::InitFault;
 const MAX_LOGS: usize = 10_000;
 
 /// A whole configuration of a witness.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WitnessSettings {
     /// The file with its key, a note key of type 4.
@@ -34,7 +34,7 @@ pub struct WitnessSettings {
     /// Its TLS identity. Without one, `listen` is plain HTTP on loopback, behind a proxy of the operator.
     pub tls: Option<KeyFiles>,
     /// The known logs.
-    #[serde(default, rename = "log", deserialize_with = "logs")]
+    #[serde(default, rename = "log", deserialize_with = "logs", skip_serializing)]
     pub logs: Vec<LogVerifier>,
 }
 

@@ -66,7 +66,8 @@ impl ConfigFault {
         fault.set_input(None);
         let printed = fault.to_string();
         let key = printed.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'));
-        let key = format!("{table}{}", key.unwrap_or_default());
+        let missing = what.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        let key = format!("{table}{}", key.or(missing).unwrap_or_default());
         let wrong = match what.strip_prefix("must be ") {
             Some(must) => Self::value(key, must),
             None if key.is_empty() => Self::Wrong { line: 0, what },

@@ -148,10 +148,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the options that these kinds support; the defaults in a route of another kind.
+    /// Reads the options that these kinds support; the defaults in a route of another kind, whose values are still typed.
     fn layer<T: DeserializeOwned + Default>(&mut self, kinds: &[Kind]) -> Result<T, ConfigFault> {
         let own = fields::<T>().iter().filter_map(|name| self.table.remove_entry(*name)).collect();
-        if kinds.contains(&self.kind) { self.read(own) } else { Ok(T::default()) }
+        let read = self.read(own)?;
+        Ok(if kinds.contains(&self.kind) { read } else { T::default() })
     }
 
     fn read<T: DeserializeOwned>(&self, table: DeTable<'t>) -> Result<T, ConfigFault> {

@@ -117,6 +117,22 @@ fn a_lock_that_a_group_was_told_to_require_is_refused_at_the_start_and_was_never
 }
 
 #[test]
+fn bug_an_option_of_another_kind_was_ignored_whatever_its_type() {
+    for (kind, line) in
+        [(L8, "authorization_servers = false"), (MCP, "versions = false"), (GROUP, "handshake = false")]
+    {
+        let fault = parsed(kind, line).unwrap_err().to_string();
+        assert!(fault.contains("invalid type: boolean"), "{line}: {fault}");
+    }
+    for name in ["", "a b", "\u{e9}"] {
+        let line = format!("binding = \"l8\"\ngroup = \"{name}\"\nmembers = [\"l8\"]\n");
+        let fault =
+            Config::parse(&format!("{GOOD}{MORE}{line}"), Path::new("/etc/semgate")).unwrap_err().to_string();
+        assert!(fault.contains("group` must be the name of a group"), "{name:?}: {fault}");
+    }
+}
+
+#[test]
 fn names_and_pages_are_listed_only_where_they_are_judged() {
     let hosts = "hosts = [\"gw.internal\"]\n";
     let origins = "origins = [\"https://desk.example\"]\n";

@@ -46,8 +46,13 @@ impl Text for Rule {
 text!(
     IpNet,
     "networks, such as `10.1.0.0/16`",
-    // the base has no bit past its prefix length, so that its meaning is unambiguous
-    |text| text.parse().ok().filter(|network: &IpNet| network.trunc() == *network),
+    |text| {
+        let (base, bits) = text.split_once('/')?;
+        // the standard parser refuses octets with leading zeros, which some readers take for octal
+        let network = IpNet::new(base.parse().ok()?, bits.parse().ok()?).ok()?;
+        // the base has no bit past its prefix length, so that its meaning is unambiguous
+        (network.trunc() == network).then_some(network)
+    },
     ToString::to_string
 );
 

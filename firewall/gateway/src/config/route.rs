@@ -257,7 +257,7 @@ impl HandshakeChoice {
 #[serde(default, deny_unknown_fields)]
 pub struct GroupOptions {
     /// The group in `entities.json`, which messages name as their receiver.
-    #[serde(rename = "group")]
+    #[serde(rename = "group", deserialize_with = "group")]
     pub name: String,
     /// Routes to possible members. `entities.json` lists the actual members. One message costs at most 64 times a single one.
     #[serde(deserialize_with = "members")]
@@ -314,6 +314,12 @@ fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
 
 fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     agent(deserializer).map(Some)
+}
+
+fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, "the name of a group of `entities.json`", |name: &String| {
+        (1..=128).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic())
+    })
 }
 
 fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {

@@ -136,6 +136,9 @@ fn each_broken_rule_names_its_key() {
         ),
         ("state = \"firewall\"", "state = \"firewall\"\nworkers = 1000", "`workers` must be at most 256"),
         ("state = \"firewall\"", "state = \"firewall\"\nprefix = \"contexts\"", "`prefix` must be"),
+        // by position, a list would fill the table
+        ("[floors]", "[[shadow]]\n[floors]", "`shadow` must be a table"),
+        ("state = \"firewall\"", "state = \"firewall\"\nshadow = [\"x\"]", "`shadow` must be a table"),
     ];
     for (from, to, said) in table {
         assert!(GOOD.contains(from), "{from}");
@@ -306,6 +309,7 @@ fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
         ("10.1.0.0/16", "10.0.0.0", "push.networks"),
         ("10.1.0.0/16", "x/8", "push.networks"),
         ("10.1.0.0/16", "::1/64", "push.networks"),
+        ("10.1.0.0/16", "010.1.0.0/16", "push.networks"),
         ("plain = true", "plain = true\nother = 1", "other"),
     ] {
         match with(from, to) {

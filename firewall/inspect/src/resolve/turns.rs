@@ -13,8 +13,9 @@ use std::sync::Arc;
 /// Returns true if a message can make a proposal, or answer one.
 pub(crate) fn has_turns(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
     let operation = case.answers.map_or(message.operation, Sent::operation);
-    // handshake steps are bound to each other by signatures
-    case.protocol().converses(operation) && !is_handshake(case, message, named)
+    let in_thread = case.protocol().traits().turns == Turns::Threads;
+    // between two agents, handshake steps are bound to each other by signatures
+    case.protocol().converses(operation) && (in_thread || !is_handshake(case, message, named))
 }
 
 /// The sender's side of a proposal.

@@ -171,6 +171,20 @@ fn a_list_withholds_a_task_whose_context_does_not_count_any_more() {
 }
 
 #[test]
+fn bug_a_handshake_step_over_a2a_took_no_turn() {
+    let mut authority = library();
+    let inspector = inspector(generation(&mut authority));
+    let step = changed(
+        "a2a supply chain",
+        json!({"params": {"message": {
+            "metadata": {"urn:contexts:snl:v1.0": {"context": "urn:contexts:snl:v1.0", "performative": "ACCEPT"}},
+            "parts": [{"data": {"concept_type": "LOCK"}}]}}}),
+    );
+    let refusal = say(&inspector, &route("a2a"), "retailer-7", step, NOW).unwrap_err();
+    assert_eq!(refusal.code(), Code::OutOfTurn);
+}
+
+#[test]
 fn f0_08_a_permit_that_is_renewed_takes_no_second_turn() {
     let mut authority = library();
     let inspector = inspector(generation(&mut authority));
