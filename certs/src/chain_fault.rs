@@ -24,7 +24,7 @@ pub enum ChainFault {
     BadNameConstraints,
     /// An issuing certificate or root that the verifier knows as revoked.
     IssuerRevoked,
-    /// The issuing certificate below the root is not in the verifier's list ([`Roots::with_only`]).
+    /// The issuing certificate below the root is not in the verifier's list ([`Roots::with_only`](crate::Roots::with_only)).
     IssuerNotListed,
     /// The leaf is on its issuer's revocation list.
     Revoked,
