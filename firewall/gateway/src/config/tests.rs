@@ -137,7 +137,6 @@ fn each_broken_rule_names_its_key() {
         ("state = \"firewall\"", "state = \"firewall\"\nworkers = 1000", "`workers` must be at most 256"),
         ("state = \"firewall\"", "state = \"firewall\"\nprefix = \"contexts\"", "`prefix` must be"),
         // by position, a list would fill the table
-        ("[floors]", "[[shadow]]\n[floors]", "`shadow` must be a table"),
         ("state = \"firewall\"", "state = \"firewall\"\nshadow = [\"x\"]", "`shadow` must be a table"),
     ];
     for (from, to, said) in table {
