@@ -204,13 +204,11 @@ impl Config {
         let routes = file.get_mut().remove("route");
         let mut config = Self::deserialize(toml::de::Deserializer::from(file)).map_err(parsed)?;
         config.routes = routes.map_or(Ok(Vec::new()), |routes| kinds::routes(routes, text))?;
-        let fault = config.table().ok().and_then(|read| list_for_a_table(&written, &read, text));
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
         rules::complete(&mut config, base)?;
         rules::check(&config)?;
-        Ok(config)
+        // a path that is not UTF-8 cannot be printed
+        let read = config.table().unwrap_or_default();
+        list_for_a_table(&written, &read, text).map_or(Ok(config), Err)
     }
 
     /// The effective settings as TOML, with resolved paths and every default. Parsing the text gives the same configuration.
