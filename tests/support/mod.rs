@@ -67,7 +67,7 @@ impl Up {
         Up::start_in(dir)
     }
 
-    /// Starts one in a fresh directory whose gateway has this upstream agent its A2A route.
+    /// Starts one in a fresh directory. The A2A route of its gateway leads to this agent.
     pub fn before(agent: &TaskAgent) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let dir = temporary.path().join("semgate");

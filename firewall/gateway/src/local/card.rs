@@ -151,13 +151,13 @@ impl Card {
     /// or shown without them.
     pub(crate) async fn answer(
         &self,
-        behind: AgentConnection<'_>,
+        connection: AgentConnection<'_>,
         has: Option<&HeaderValue>,
         decision: DecisionId,
     ) -> Result<Answer, Refusal> {
         let body = match self.fresh() {
             Some(body) => body,
-            None => self.renewed(behind).await,
+            None => self.renewed(connection).await,
         };
         let body = body.map_err(Bad::refusal)?;
         Ok(conditional(body, has, decision))
@@ -173,12 +173,12 @@ impl Card {
         self.keys.as_ref().and_then(|now| now())
     }
 
-    async fn renewed(&self, behind: AgentConnection<'_>) -> Result<Bytes, Bad> {
+    async fn renewed(&self, connection: AgentConnection<'_>) -> Result<Bytes, Bad> {
         let _turn = self.asking.lock().await;
         if let Some(body) = self.fresh() {
             return body;
         }
-        let theirs = self.fetch(behind).await;
+        let theirs = self.fetch(connection).await;
         let life = if theirs.is_some() { KEPT } else { KEPT_BARE };
         let keys = self.keys_now();
         let body = match (&self.keys, &keys) {
@@ -189,14 +189,14 @@ impl Card {
         body
     }
 
-    async fn fetch(&self, behind: AgentConnection<'_>) -> Option<Bytes> {
+    async fn fetch(&self, connection: AgentConnection<'_>) -> Option<Bytes> {
         let (pool, address, path) = match &self.from {
             Some((pool, address)) => (pool, address, address.path()),
-            None => (behind.pool, behind.address, CARD_PATH),
+            None => (connection.pool, connection.address, CARD_PATH),
         };
         let lease = pool.lease().await.ok()?;
         let request = address.card_request(path);
-        let asked = forward::exchange(pool, lease, request, behind.limits, Allowed::ALWAYS);
+        let asked = forward::exchange(pool, lease, request, connection.limits, Allowed::ALWAYS);
         let (head, body) = asked.await.ok()?;
         (head.status == 200).then_some(body)
     }

@@ -17,12 +17,13 @@ use super::handshake::no_key;
 use crate::clock::unix_now;
 use crate::pipeline::answer::Answer;
 use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
-use crate::pipeline::forward::{self, Resealed, Returned, UpstreamHead};
+use crate::pipeline::forward::{self, Returned};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
 use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse;
 use crate::pipeline::reply;
+use crate::pipeline::upstream_head::{Resealed, UpstreamHead};
 use crate::server::materials::Materials;
 use crate::upstream::Allowed;
 
@@ -150,7 +151,7 @@ impl Exchange<'_> {
         let sessions = &worker.shared.sessions;
         let question = relay.key_question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
         let lease = worker.pool.lease().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
-        let request = worker.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
+        let request = worker.handshakes.agent.own_question(KEY_PATH, Bytes::from(question));
         let asked = forward::exchange(&worker.pool, lease, request, &worker.shared.limits, Allowed::ALWAYS);
         // even after a failure, nothing of the caller's was delivered
         let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
@@ -180,7 +181,7 @@ impl Exchange<'_> {
             waits: Duration::ZERO,
             events: false,
             decision: self.decision.text(&mut buffer),
-            resealed: Some(Resealed { address: &worker.handshakes.behind, body: anew }),
+            resealed: Some(Resealed { address: &worker.handshakes.agent, body: anew }),
         };
         let whole = self.attended(|| facts.clone(), async {
             let begun = forward::forward(ready, worker, &head, self.shown()).await?;

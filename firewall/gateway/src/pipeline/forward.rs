@@ -24,7 +24,7 @@ use crate::pipeline::protocol;
 use crate::pipeline::ready::Ready;
 use crate::pipeline::receive::{self, Cut, Trailers};
 use crate::pipeline::refuse::DECISION;
-pub(crate) use crate::pipeline::upstream_head::{Resealed, UpstreamHead};
+use crate::pipeline::upstream_head::{Resealed, UpstreamHead};
 use crate::server::account::Charge;
 use crate::server::worker::RouteWorker;
 use crate::upstream::address::Address;

@@ -10,13 +10,14 @@ use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::authorize::Demand;
 use crate::pipeline::events::lines;
-use crate::pipeline::forward::{self, Begun, Returned, UpstreamHead};
+use crate::pipeline::forward::{self, Begun, Returned};
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts};
 use crate::pipeline::grpc::call;
 use crate::pipeline::mcp;
 use crate::pipeline::record::Outcome;
 use crate::pipeline::relay::{self, Framing, Of, Opened, Relay, Relayed};
 use crate::pipeline::reply::{self, Stamp};
+use crate::pipeline::upstream_head::UpstreamHead;
 
 /// An answer whose head was read.
 enum Answered {

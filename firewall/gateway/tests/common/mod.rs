@@ -300,7 +300,7 @@ pub fn message() -> serde_json::Value {
     })
 }
 
-/// What the upstream agent says to it.
+/// The reply of the upstream agent to it.
 pub fn reply() -> serde_json::Value {
     serde_json::json!({
         "protocol": "L8/1.0", "message_id": "r-1", "performative": "AGREE",

@@ -1,4 +1,4 @@
-//! One message from socket to socket: what passes, what the upstream agent is told, what never reaches it.
+//! One message from socket to socket: what passes, the headers that the upstream agent gets, and what never reaches it.
 
 use crate::common;
 

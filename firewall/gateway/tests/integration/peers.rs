@@ -1,4 +1,4 @@
-//! Who may connect, who the sender is, and what the upstream agent is told. TLS 1.3 on both sides.
+//! Connecting peers, the verified sender, and the identity headers of the upstream agent. TLS 1.3 on both sides.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! What the certificate of the upstream agent says that it holds counts in its replies, as that of a caller does in requests.
+//! Credentials in the upstream agent's certificate count in its replies, as a caller's count in its requests.
 
 use crate::common;
 

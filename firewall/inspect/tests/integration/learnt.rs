@@ -35,7 +35,7 @@ fn mood() -> Value {
     json!({"concept_type": "my_mood", "value": "happy"})
 }
 
-/// What the upstream agent says to `retailer-7`.
+/// A reply of the upstream agent to `retailer-7`.
 fn said_back(performative: &str, content: &Value) -> String {
     json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": performative, "context": SUPPLY,
         "sender_id": agent_id("wholesaler-1"), "receiver_id": agent_id("retailer-7"), "content": content})

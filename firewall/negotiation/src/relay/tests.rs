@@ -23,7 +23,7 @@ struct Stage {
     agent: Endpoint,
     own: Sessions,
     now: u64,
-    /// What the gateway and the upstream agent can speak.
+    /// The versions that the gateway and the upstream agent speak.
     here: ResponderConfig,
     agent_config: ResponderConfig,
 }

@@ -85,7 +85,7 @@ pub(super) struct Task {
     failed: bool,
     /// Last logged differences between trust list and configuration: log keys that the list omits, and a lower number of root
     /// keys.
-    told: (Vec<String>, u64),
+    logged: (Vec<String>, u64),
     /// Time of the last request after a hint.
     hinted: Option<Instant>,
     /// Root files, and their contents as last read.
@@ -144,7 +144,7 @@ impl Task {
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
-            told: (Vec::new(), 0),
+            logged: (Vec::new(), 0),
             hinted: None,
         }
     }
@@ -242,10 +242,10 @@ impl Task {
         let (view, demanded) = (self.follower.view(), self.follower.config().root_threshold);
         let threshold = if view.root_threshold() < demanded { view.root_threshold() } else { 0 };
         let now = (view.unlisted_log_keys().to_vec(), threshold);
-        if self.told == now {
+        if self.logged == now {
             return;
         }
-        self.told = now;
+        self.logged = now;
         if threshold > 0 {
             tracing::warn!(
                 authority = self.name,

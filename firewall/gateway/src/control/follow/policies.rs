@@ -57,8 +57,8 @@ pub(super) struct Task {
     /// The last good set, and the contexts of its validation. It is validated against new contexts even if the set on disk is
     /// rejected.
     good: Option<(Arc<PolicySource>, Vec<Digest>)>,
-    /// The faults that the log was told last.
-    told: Vec<String>,
+    /// The faults that the log got last.
+    logged: Vec<String>,
 }
 
 /// Result of waiting for a directory to settle.
@@ -107,7 +107,7 @@ impl Task {
             state,
             seen: None,
             tried,
-            told: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
@@ -301,7 +301,7 @@ impl Task {
     }
 
     fn accepted(&mut self, policies: Policies) {
-        self.told.clear();
+        self.logged.clear();
         self.state.accepted(&policies);
         self.go_live(policies);
         self.count("accepted");
@@ -336,7 +336,7 @@ impl Task {
 
     /// Logs and counts faults, unless they equal the last ones.
     fn tell(&mut self, faults: Vec<String>) {
-        if faults == self.told {
+        if faults == self.logged {
             return;
         }
         let any = self.state.report().live.is_some();
@@ -365,7 +365,7 @@ impl Task {
                 }
             }
         }
-        self.told = faults;
+        self.logged = faults;
         self.count("rejected");
     }
 

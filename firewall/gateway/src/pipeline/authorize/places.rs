@@ -16,7 +16,7 @@ const MAX_URL: usize = 2_048;
 pub(crate) struct Places {
     /// The callers' address of the route; `None` if unknown.
     public: Option<Known>,
-    behind: Upstream,
+    upstream: Upstream,
     /// Internal addresses of all routes.
     inside: InternalAddresses,
 }
@@ -64,7 +64,7 @@ impl Places {
             let end = url.get(end..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| at + end);
             Known { origin: url.get(..end).unwrap_or(url).to_owned(), at }
         });
-        Self { public, behind: route.upstream.clone(), inside: InternalAddresses::of_routes(routes) }
+        Self { public, upstream: route.upstream.clone(), inside: InternalAddresses::of_routes(routes) }
     }
 
     fn public_path(&self) -> &str {
@@ -78,7 +78,7 @@ impl Places {
 
     /// Path of the server's metadata according to RFC 9728 §3.1.
     pub(super) fn usual(&self) -> String {
-        format!("{WELL_KNOWN}{}", bare(&self.behind.path))
+        format!("{WELL_KNOWN}{}", bare(&self.upstream.path))
     }
 
     /// Candidate paths of the server's metadata, the likeliest first, for a request for this path.
@@ -105,7 +105,7 @@ impl Places {
     pub(super) fn own_path(&self, text: &str) -> Option<String> {
         let at = stated(text)?;
         let public = self.public.as_ref().is_some_and(|public| same_origin(&public.at, &at));
-        (public || same_origin(&self.behind, &at)).then_some(at.path)
+        (public || same_origin(&self.upstream, &at)).then_some(at.path)
     }
 
     /// The callers' name of the resource that the server states, for a request for this path's metadata. The resource is the
@@ -116,11 +116,11 @@ impl Places {
         if same_origin(&public.at, &at) && [asked, self.public_path(), ""].contains(&path) {
             return Some(text.to_owned());
         }
-        if !same_origin(&self.behind, &at) {
+        if !same_origin(&self.upstream, &at) {
             return None;
         }
         let origin = &public.origin;
-        if path == bare(&self.behind.path) {
+        if path == bare(&self.upstream.path) {
             let path = if asked.is_empty() { self.public_path() } else { asked };
             return Some(format!("{origin}{path}"));
         }

@@ -1,4 +1,4 @@
-//! A configured sender never ends; what it is called is what the upstream agent is told. One with a certificate ends with it.
+//! A configured sender never expires, and the upstream agent gets its configured name. A sender with a certificate expires with it.
 
 use super::*;
 use crate::config::Limits;

@@ -55,7 +55,7 @@ pub(super) struct Socket {
     /// Unfinished messages of the caller and the agent.
     written: Since,
     answered: Since,
-    heard: Cell<Instant>,
+    last_frame: Cell<Instant>,
     ends: Instant,
     /// Start of the current message, for its record.
     began: Cell<std::time::Instant>,
@@ -80,7 +80,7 @@ impl Socket {
             frames: Cell::new(0),
             written,
             answered: Since::default(),
-            heard: Cell::new(now),
+            last_frame: Cell::new(now),
             ends: now + worker.shared.limits.stream_time,
             began: Cell::new(std::time::Instant::now()),
             decision: Cell::new(agreed.decision),
@@ -322,7 +322,7 @@ impl Socket {
         loop {
             sleep(LOOK).await;
             let now = Instant::now();
-            if now >= self.ends || now >= self.heard.get() + limits.stream_idle {
+            if now >= self.ends || now >= self.last_frame.get() + limits.stream_idle {
                 return End::refused(gateway_refusals::timeout(Delivered::Unknown));
             }
             if let Err(refusal) = self.still() {
@@ -352,7 +352,7 @@ impl Socket {
 
     /// Counts a message or control frame of either side.
     fn frame(&self) -> Result<(), Refusal> {
-        self.heard.set(Instant::now());
+        self.last_frame.set(Instant::now());
         self.frames.set(self.frames.get().saturating_add(1));
         if self.frames.get() > crate::pipeline::events::MAX_EVENTS {
             return Err(Refusal::new(

@@ -16,19 +16,14 @@ pub(crate) struct Handshakes {
     at: usize,
     prefix: Prefix,
     /// The agent's address for handshakes, if it negotiates by itself.
-    pub(crate) behind: Address,
+    pub(crate) agent: Address,
     /// Time of the last failed request for the agent's keys. Only one task asks at a time.
     pub(crate) in_vain: tokio::sync::Mutex<Option<std::time::Instant>>,
 }
 
 impl Handshakes {
-    pub(crate) fn new(
-        materials: Arc<ArcSwap<Materials>>,
-        at: usize,
-        prefix: Prefix,
-        behind: Address,
-    ) -> Self {
-        Self { materials, at, prefix, behind, in_vain: tokio::sync::Mutex::default() }
+    pub(crate) fn new(materials: Arc<ArcSwap<Materials>>, at: usize, prefix: Prefix, agent: Address) -> Self {
+        Self { materials, at, prefix, agent, in_vain: tokio::sync::Mutex::default() }
     }
 
     pub(crate) fn now(&self) -> Result<(Arc<Materials>, Shaker), Refusal> {
