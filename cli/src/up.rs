@@ -32,6 +32,9 @@ pub struct UpArgs {
     /// The authority's address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub authority: Option<SocketAddr>,
+    /// The authority's admin address (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub authority_admin: Option<SocketAddr>,
     /// The gateway's address for native L8 (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub l8: Option<SocketAddr>,
@@ -49,7 +52,15 @@ pub struct UpArgs {
 impl UpArgs {
     /// In this directory, on free ports.
     pub fn in_dir(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), authority: None, l8: None, a2a: None, admin: None, agent: None }
+        Self {
+            dir: dir.to_path_buf(),
+            authority: None,
+            authority_admin: None,
+            l8: None,
+            a2a: None,
+            admin: None,
+            agent: None,
+        }
     }
 }
 

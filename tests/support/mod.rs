@@ -85,11 +85,19 @@ impl Up {
 
     /// Starts one in this directory, which may hold an earlier one's state.
     pub fn start_in(dir: &Path) -> Self {
-        let log = std::env::temp_dir().join(format!("semgate-up-{}.log", std::process::id()));
-        let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
+        // Ports are reserved by the test, which outlives the process: a restart finds them free.
+        let first = !dir.join("up.toml").exists();
+        let options = ["--authority", "--authority-admin", "--l8", "--a2a", "--admin", "--agent"];
+        let addresses = options
+            .iter()
+            .filter(|_| first)
+            .flat_map(|o| [(*o).to_owned(), gateway::free_address().to_string()]);
+        let log_path = std::env::temp_dir().join(format!("semgate-up-{}.log", std::process::id()));
+        let log = std::fs::File::options().create(true).append(true).open(&log_path).unwrap();
         let mut child = Command::new(SEMGATE)
             .args(["up", "--dir"])
             .arg(dir)
+            .args(addresses)
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)
@@ -99,7 +107,12 @@ impl Up {
         let pid = u64::from(child.id());
         let json = wait_for("up.json of this process", || {
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("semgate up ended with {status}; see semgate-up-{}.log", std::process::id());
+                let log = std::fs::read_to_string(&log_path).unwrap();
+                let lines: Vec<_> = log.lines().collect();
+                panic!(
+                    "semgate up ended with {status}:\n{}",
+                    lines[lines.len().saturating_sub(20)..].join("\n")
+                );
             }
             let text = std::fs::read(&path).ok()?;
             let json: Value = serde_json::from_slice(&text).ok()?;

@@ -116,7 +116,10 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let notes_file = dir.join(NOTES);
     let mut ports = Ports::default();
     let notes = if notes_file.exists() {
-        if [args.authority, args.l8, args.a2a, args.admin, args.agent].iter().any(Option::is_some) {
+        if [args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.agent]
+            .iter()
+            .any(Option::is_some)
+        {
             tell(
                 "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
             );
@@ -155,7 +158,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         made.map_err(|why| unwritable(&part, &why))?;
     }
     let [authority, authority_admin, l8, a2a, admin, agent] =
-        ports.fill([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;
+        ports.fill([args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.agent])?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
