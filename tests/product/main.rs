@@ -21,6 +21,7 @@ mod mcp_sessions;
 mod mcp_tools;
 mod mechanisms;
 mod open_places;
+mod operator;
 mod policy;
 mod references;
 mod relayed;
