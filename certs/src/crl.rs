@@ -111,6 +111,13 @@ impl CrlShards {
         format!("{}/{}/{shard}.crl", self.base, self.shards)
     }
 
+    /// The lists among which an address of one is, as [`CrlShards::uri`] writes it.
+    pub(crate) fn of_point(url: &str) -> Option<CrlShards> {
+        let (rest, _) = url.strip_suffix(".crl")?.rsplit_once('/')?;
+        let (base, shards) = rest.rsplit_once('/')?;
+        CrlShards::new(base, shards.parse().ok()?).ok()
+    }
+
     pub(crate) fn point(&self, serial: &[u8]) -> CrlDistributionPoint {
         CrlDistributionPoint { uris: vec![self.uri(self.of(serial))] }
     }

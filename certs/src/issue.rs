@@ -231,7 +231,7 @@ impl LeafProfile {
         self
     }
 
-    fn of(usage: Usage, names: LeafNames, not_before: u64) -> LeafProfile {
+    pub(crate) fn of(usage: Usage, names: LeafNames, not_before: u64) -> LeafProfile {
         LeafProfile {
             name: format!("Semgate {usage}"),
             usage,

@@ -233,7 +233,8 @@ fn no_wildcard(facts: &Facts) -> Result<(), ChainFault> {
 /// The lines of a context leaf. It has DNS and URI names only, and both sets state the same lines.
 fn lines(facts: &Facts, prefix: &Prefix) -> Result<Vec<Line>, ChainFault> {
     no_wildcard(facts)?;
-    if facts.names.is_empty() || facts.names.iter().any(|name| matches!(name, Name::Address | Name::Other)) {
+    if facts.names.is_empty() || facts.names.iter().any(|name| matches!(name, Name::Address(_) | Name::Other))
+    {
         return Err(ChainFault::Names);
     }
     let lines: Option<Vec<Line>> = facts.uris().map(|uri| line_of_uri(prefix, uri)).collect();
@@ -261,7 +262,7 @@ fn trees(facts: &Facts) -> Result<Vec<String>, ChainFault> {
 /// A signer of policies: `contexts.invalid` itself and one SPIFFE id, and nothing else.
 fn check_signer(facts: &Facts) -> Result<(), ChainFault> {
     no_wildcard(facts)?;
-    let other = |name: &Name| matches!(name, Name::Address | Name::Other);
+    let other = |name: &Name| matches!(name, Name::Address(_) | Name::Other);
     let tree = facts.dns().count() == 1 && facts.dns().all(|dns| dns == CONTEXTS_TREE);
     match tree && !facts.names.iter().any(other) && one_id(facts.uris()).is_ok() {
         true => Ok(()),
@@ -276,7 +277,7 @@ fn check_endpoint(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {
     }
     let foreign = |name: &Name| match name {
         Name::Dns(dns) => relation_to_subtree(dns, CONTEXTS_TREE) == SubtreeRelation::Inside,
-        Name::Uri(_) | Name::Address => false,
+        Name::Uri(_) | Name::Address(_) => false,
         Name::Other => true,
     };
     match facts.names.is_empty() || facts.names.iter().any(foreign) {

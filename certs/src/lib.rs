@@ -30,6 +30,7 @@ mod read;
 mod root_key;
 mod signer;
 mod spiffe;
+mod summary;
 #[cfg(test)]
 mod tests;
 pub mod tls;
@@ -58,5 +59,6 @@ pub use root_key::RootKey;
 pub use rustls_pki_types::CertificateDer;
 pub use signer::{DeviceFault, SigningKey};
 pub use spiffe::{SpiffeFault, SpiffeId, TrustDomain};
+pub use summary::{CertificateSummary, OwnFault, check_own};
 pub use usage::{ANY_POLICY, STANDARD_USAGES, Usage};
 pub use verify::verify_chain;

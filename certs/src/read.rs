@@ -4,6 +4,7 @@ use crate::extensions::{self, Role, SigningUse};
 use crate::oids::text_of;
 use crate::{ANY_POLICY, ChainFault, ChainLimits, Family, STANDARD_USAGES, Usage};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::der_parser::oid::Oid;
 use x509_parser::extensions::{ExtendedKeyUsage, GeneralName, ParsedExtension};
@@ -19,7 +20,7 @@ use x509_parser::revocation_list::CertificateRevocationList;
 pub(crate) enum Name {
     Dns(String),
     Uri(String),
-    Address,
+    Address(IpAddr),
     /// Any other kind, or one that is not well formed.
     Other,
 }
@@ -107,7 +108,7 @@ impl Facts {
         Facts::of(&parsed(der, limits)?, limits).map(|_| ())
     }
 
-    fn of(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Facts, ChainFault> {
+    pub(crate) fn of(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Facts, ChainFault> {
         let validity = certificate.validity();
         Ok(Facts {
             not_before: seconds(validity.not_before.timestamp())?,
@@ -141,7 +142,8 @@ impl Facts {
     }
 }
 
-fn parsed<'d>(der: &'d [u8], limits: &ChainLimits) -> Result<X509Certificate<'d>, ChainFault> {
+/// Reads a certificate within the limits; refuses bytes after it.
+pub(crate) fn parsed<'d>(der: &'d [u8], limits: &ChainLimits) -> Result<X509Certificate<'d>, ChainFault> {
     if der.len() > limits.max_certificate_bytes {
         return Err(ChainFault::TooLong);
     }
@@ -242,10 +244,16 @@ fn names(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Vec<
         .map(|name| match name {
             GeneralName::DNSName(dns) => Name::Dns((*dns).to_owned()),
             GeneralName::URI(uri) => Name::Uri((*uri).to_owned()),
-            GeneralName::IPAddress(bytes) if matches!(bytes.len(), 4 | 16) => Name::Address,
+            GeneralName::IPAddress(bytes) => address(bytes).map_or(Name::Other, Name::Address),
             _ => Name::Other,
         })
         .collect())
+}
+
+/// An address of 4 or 16 bytes.
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
 fn permitted(certificate: &X509Certificate<'_>) -> Result<Option<Vec<String>>, ChainFault> {

@@ -3,9 +3,13 @@
 //! A resumed session would skip the certificate check, and so outlive the certificate. So servers send no tickets and clients
 //! keep none.
 
+mod handshake_fault;
+mod hello;
 mod verifiers;
 
-use crate::{Chain, ChainFault, KeyPair, PeerFault, PeerRoots, Roots, SpiffeId};
+use crate::{Chain, KeyPair, PeerRoots, Roots, SpiffeId};
+pub use handshake_fault::{HandshakeFault, handshake_line};
+pub use hello::{Hello, HelloFault};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -130,26 +134,6 @@ pub fn client_config(
     config.resumption = Resumption::disabled();
     config.enable_early_data = false;
     Ok(config)
-}
-
-/// The reason that a handshake failed: the stable name of [`PeerFault::as_str`] for a fault of the peer's certificate, else
-/// `tls`.
-pub fn reason(error: &rustls::Error) -> &'static str {
-    use rustls::{CertificateError, Error, OtherError};
-    let Error::InvalidCertificate(why) = error else { return "tls" };
-    match why {
-        CertificateError::Other(OtherError(why)) => {
-            why.downcast_ref::<PeerFault>().map_or("tls", |fault| fault.as_str())
-        }
-        CertificateError::Expired => ChainFault::Expired.as_str(),
-        CertificateError::NotValidYet => ChainFault::NotYetValid.as_str(),
-        CertificateError::UnknownIssuer => ChainFault::UnknownIssuer.as_str(),
-        CertificateError::BadSignature => ChainFault::BadSignature.as_str(),
-        CertificateError::InvalidPurpose => ChainFault::WrongUsage.as_str(),
-        CertificateError::BadEncoding => ChainFault::Malformed.as_str(),
-        CertificateError::Revoked => ChainFault::Revoked.as_str(),
-        _ => "tls",
-    }
 }
 
 /// The provider ring, named here and nowhere taken from a process default.

@@ -140,7 +140,14 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         AuthorityJob::Proposals(proposals) => return crate::block_on(proposals.run(json)),
         AuthorityJob::Policy(policy) => return policy.run(json),
         AuthorityJob::Mirror(mirror) => return mirror.run(json),
-        AuthorityJob::Check(arg) => print_settings(&arg.load()?.effective(), json)?,
+        AuthorityJob::Check(arg) => {
+            let config = arg.load()?;
+            print_settings(&config.effective(), json)?;
+            let ending = semgate_authority::check(&config);
+            for what in ending.map_err(|why| stopped("this would not start", &why))? {
+                tell!("warning: {what}");
+            }
+        }
     }
     Ok(0)
 }

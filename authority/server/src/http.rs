@@ -48,7 +48,7 @@ pub(crate) use cache::Cache;
 pub(crate) use host_check::only_own_hosts;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
-pub(crate) use tls::{Files as TlsFiles, ServerIdentity, Tls, renew as renew_tls};
+pub(crate) use tls::{Files as TlsFiles, ServerIdentity, Tls, ending, renew as renew_tls, shown_chain};
 
 use crate::Config;
 use crate::account::{Accounts, Refusals};

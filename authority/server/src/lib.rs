@@ -46,5 +46,5 @@ pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse,
 pub use metrics::count_lost_log_lines;
 pub use pkcs11::signing_key;
 pub use restore::{Restored, restore};
-pub use run::{Bound, HeadTimes, Rebuilt, RoleStatus, Status, rebuild_index, run, status};
+pub use run::{Bound, HeadTimes, Rebuilt, RoleStatus, Status, check, rebuild_index, run, status};
 pub use version_numbers::first_free_version;

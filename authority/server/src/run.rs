@@ -19,14 +19,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 pub(crate) use open::{open, open_pinned_checkpoint};
-pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
+pub(crate) use status::{roles, status_of};
 
 use crate::account::{Accounts, Refusals};
 use crate::audit::Audit;
-use crate::clock::Clock;
+use crate::clock::{Clock, now};
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
+use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, ending, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -63,6 +63,17 @@ pub(crate) struct OpenReport {
     /// `ready`, or `rebuilt: <why>`.
     pub index: String,
     pub missing_certificates: u64,
+}
+
+/// Checks the files of a start that an operator replaces: roots, log key, and the certificate of the public address. Binds no port
+/// and writes nothing. Returns the certificates that end soon, one line each.
+///
+/// # Errors
+/// The fault that would stop the start.
+pub fn check(config: &Config) -> Result<Vec<String>, RunFault> {
+    let _ = keys::configured(config)?;
+    let _ = TlsFiles::open(config)?;
+    Ok(ending(config, now()))
 }
 
 /// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.

@@ -13,7 +13,7 @@ use super::App;
 use super::answer;
 use super::host_check::only_own_hosts;
 use super::problem::{Code, Problem};
-use crate::run::status_of;
+use crate::run::{roles, status_of};
 
 /// The router of the admin address `bound`; answers only to its own names.
 pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
@@ -57,6 +57,10 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
     app.metrics.gauge("semgate_authority_reserve_whole", &[], u64::from(app.reserve.is_complete()));
+    for role in roles(&app.config, Some(&app.keys)) {
+        let (labels, until) = ([("role", role.role)], role.not_after.unwrap_or(0));
+        app.metrics.gauge("semgate_authority_certificate_not_after_seconds", &labels, until);
+    }
     let mut answer = app.metrics.render().into_response();
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     answer.headers_mut().insert(header::CONTENT_TYPE, text);

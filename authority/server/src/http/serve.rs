@@ -10,11 +10,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use rustls_pki_types::CertificateDer;
-use semgate_certs::tls::reason;
+use semgate_certs::tls::{HandshakeFault, Hello, HelloFault, handshake_line};
 use semgate_certs::{Peer, PeerRoots};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_rustls::StartHandshake;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use super::tls::{ServerIdentity, Tls};
@@ -105,15 +108,51 @@ async fn secure(
 ) -> Option<TlsStream<WriteTimeout<TcpStream>>> {
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
+    let peer = socket.peer_addr();
     let socket = WriteTimeout::new(socket, limits.write_timeout);
-    let reason = match timeout(HANDSHAKE_TIMEOUT, shown.acceptor.accept(socket)).await {
+    let why = match timeout(HANDSHAKE_TIMEOUT, accept(&shown.server, socket)).await {
         Ok(Ok(stream)) => return Some(stream),
-        Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
-        Err(_) => "timeout",
+        Ok(Err(why)) => why,
+        Err(_) => HandshakeFault::timeout(),
     };
+    let reason = why.reason();
     let labels = [("reason", reason.to_owned())];
     listening.metrics.count("semgate_authority_handshakes_failed_total", &labels);
+    if why.is_notable()
+        && let Some(suppressed) = handshake_line(now())
+    {
+        let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
+        tracing::warn!(peer, reason, %why, suppressed, "a tls handshake failed");
+    }
     None
+}
+
+/// Bytes of one read before the hello of a client is complete: most hellos in one go.
+const HELLO_READ: usize = 4096;
+
+/// Accepts TLS. A peer that speaks anything else reads the reason as an answer of HTTP.
+async fn accept<S>(server: &Arc<ServerConfig>, mut stream: S) -> Result<TlsStream<S>, HandshakeFault>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut hello = Hello::default();
+    let mut bytes = Vec::with_capacity(HELLO_READ);
+    loop {
+        bytes.clear();
+        stream.read_buf(&mut bytes).await.map_err(|why| HandshakeFault::of(&why))?;
+        match hello.take(&bytes) {
+            Ok(None) => {}
+            Ok(Some(accepted)) => {
+                let start = StartHandshake::from_parts(accepted, stream);
+                return start.into_stream(Arc::clone(server)).await.map_err(|why| HandshakeFault::of(&why));
+            }
+            Err(HelloFault { fault, answer }) => {
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.shutdown().await;
+                return Err(fault);
+            }
+        }
+    }
 }
 
 /// The certificates of a connection, and the identity that they had when it began.

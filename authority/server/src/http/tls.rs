@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use semgate_certs::{PeerRoots, Roots};
+use semgate_certs::{CertificateSummary, PeerRoots, Roots, Usage, check_own};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::clock::now;
 use crate::metrics::Metrics;
@@ -22,9 +22,12 @@ use crls::ClientCrls;
 /// Interval between looks at the files: a renewed certificate is in use within a second or two.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
 /// The TLS identity shown on one connection.
 pub(crate) struct ServerIdentity {
-    pub acceptor: TlsAcceptor,
+    pub server: Arc<ServerConfig>,
     /// Verifies client certificates; without it every peer is anonymous.
     pub peers: Option<Arc<PeerRoots>>,
     /// True if certificates are checked against revocation lists.
@@ -57,6 +60,8 @@ pub(crate) struct Files {
     /// The client roots in use: lists are verified under these, whatever the file holds by now.
     roots: Roots,
     seen: Vec<(PathBuf, Mark)>,
+    /// Day of the last warning that the certificate ends soon.
+    warned: Option<u64>,
     /// True if the files could not be used: they are read again at each look, since a disk may fail once.
     again: bool,
 }
@@ -83,12 +88,13 @@ impl Files {
         if let Some(crls) = &mut crls {
             crls.refresh(&roots, true, now(), None);
         }
-        Ok((Self { config: config.clone(), crls, roots, seen, again: false }, shown))
+        Ok((Self { config: config.clone(), crls, roots, seen, warned: None, again: false }, shown))
     }
 
     /// Looks for changes since the last look. Revocation lists take effect at once, under new roots once these are taken; a new identity is
     /// returned. A file that could not be used is tried again each time, and reported once.
     fn check(&mut self, metrics: &Metrics) -> FileChange {
+        self.warn_of_ends();
         let marks = marks(&self.config);
         let changed = marks != self.seen;
         self.seen = marks;
@@ -111,16 +117,47 @@ impl Files {
     }
 }
 
+impl Files {
+    /// Warns once a day of certificates that end soon.
+    fn warn_of_ends(&mut self) {
+        let day = now() / DAY;
+        if self.warned.replace(day) != Some(day) {
+            for what in ending(&self.config, now()) {
+                tracing::warn!(certificate = what, "a certificate of the authority ends soon");
+            }
+        }
+    }
+}
+
+/// The chain of the public address; empty if it cannot be read.
+pub(crate) fn shown_chain(config: &Config) -> Vec<CertificateSummary> {
+    let chain = keys::chain(&config.tls.certificate);
+    chain
+        .and_then(|chain| {
+            check_own(&chain, &[], &[], now()).map_err(|why| RunFault::keys(&config.tls.certificate, why))
+        })
+        .unwrap_or_default()
+}
+
+/// Certificates of the public address that end soon, one line each.
+pub(crate) fn ending(config: &Config, at: u64) -> Vec<String> {
+    let file = config.tls.certificate.display();
+    let soon = shown_chain(config).into_iter().filter(|one| one.ends_soon(at));
+    soon.map(|one| format!("`{file}`: `{}` ends in {} days: renew it", one.subject, one.days_left(at)))
+        .collect()
+}
+
 fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(ServerIdentity, Roots), RunFault> {
     let (chain, key) = keys::pair(&config.tls.server())?;
+    check_own(&chain, &[Usage::Server], &[config.listen.ip()], now())
+        .map_err(|why| RunFault::keys(&config.tls.certificate, why))?;
     let roots = keys::client_roots(config)?;
     let peers = Arc::new(keys::peers(config, roots.clone(), crls.map(ClientCrls::store)));
     let clients = semgate_certs::tls::ClientAuth::Optional(Arc::clone(&peers));
     let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
     let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
         .map_err(|e| RunFault::keys(&config.tls.certificate, e))?;
-    let acceptor = TlsAcceptor::from(Arc::new(made));
-    Ok((ServerIdentity { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
+    Ok((ServerIdentity { server: Arc::new(made), peers: Some(peers), looked_up: crls.is_some() }, roots))
 }
 
 /// The mark by which a written or replaced file is noticed.

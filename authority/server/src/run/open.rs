@@ -215,7 +215,7 @@ pub(super) fn sequencer(
     // A head must be on disk before anything is appended: without one, a crash could not be told from a rollback.
     reserve.lend(|| disk::write(&layout.head, &first.head.bytes))?;
     let evidence = evidence(config, layout, &opened.quota)?;
-    gauges(&metrics, &first, &evidence, &keys);
+    gauges(&metrics, &first, &evidence);
     let (public, _) = watch::channel(Arc::new(first));
     let sequencer = Sequencer {
         prefix: config.prefix.clone(),
@@ -265,7 +265,7 @@ fn evidence(config: &Config, layout: &Layout, quota: &Quota) -> Result<Evidence,
     })
 }
 
-fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evidence, keys: &Keys) {
+fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evidence) {
     metrics.gauge("semgate_authority_log_size", &[], first.size);
     metrics.gauge("semgate_authority_contexts", &[], first.contexts);
     metrics.gauge("semgate_authority_evidence", &[], evidence.len() as u64);
@@ -273,11 +273,6 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
     metrics.gauge("semgate_authority_head_next_update_seconds", &[], first.next_update);
     for how in ClockFault::KINDS {
         metrics.gauge("semgate_authority_clock_wrong", &[("how", how.to_owned())], 0);
-    }
-    let roles = [("feed", keys.feed().ok()), ("status", keys.status())];
-    for (name, role) in roles {
-        let until = role.map_or(0, |role| role.leaf.not_after());
-        metrics.gauge("semgate_authority_certificate_not_after_seconds", &[("role", name.to_owned())], until);
     }
 }
 

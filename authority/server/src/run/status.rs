@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::indexed;
 use super::open::{open_pinned_checkpoint, verify_head};
-use crate::http::App;
-use crate::keys::{self, Keys};
+use crate::http::{App, shown_chain};
+use crate::keys::{self, Keys, Role};
 use crate::ledger::Ledger;
 use crate::store::{Documents, LastSeen, Layout, Log};
 use crate::submit::fold_anchors;
@@ -23,7 +23,7 @@ pub struct HeadTimes {
 /// A role's certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleStatus {
-    /// `status` or `feed`.
+    /// `status`, `feed`, or `tls` for the chain of the public address.
     pub role: String,
     /// The last second at which its chain is valid; none if it is not valid now.
     pub not_after: Option<u64>,
@@ -83,16 +83,21 @@ pub(crate) fn status_of(app: &App) -> Status {
         index,
         missing_documents: app.documents.missing(),
         missing_certificates: app.open_report.missing_certificates,
-        roles: roles(&app.keys),
+        roles: roles(&app.config, Some(&app.keys)),
         policies: app.rules.digest().map(|digest| digest.to_string()),
     }
 }
 
-fn roles(keys: &Keys) -> Vec<RoleStatus> {
-    vec![
-        RoleStatus { role: "feed".to_owned(), not_after: keys.feed().ok().map(|role| role.leaf.not_after()) },
-        RoleStatus { role: "status".to_owned(), not_after: keys.status().map(|role| role.leaf.not_after()) },
-    ]
+/// The certificates of the roles, as they are now.
+pub(crate) fn roles(config: &Config, keys: Option<&Keys>) -> Vec<RoleStatus> {
+    let tls = shown_chain(config).iter().map(|one| one.not_after).min();
+    let role = |name: &str, not_after| RoleStatus { role: name.to_owned(), not_after };
+    let signing = keys.map(|keys| {
+        let (feed, status) = (keys.feed().ok(), keys.status());
+        let end = |role: Option<std::sync::Arc<Role>>| role.map(|role| role.leaf.not_after());
+        [role("feed", end(feed)), role("status", end(status))]
+    });
+    signing.into_iter().flatten().chain([role("tls", tls)]).collect()
 }
 
 /// Reads the state directory without locking or changing it. Works beside a running authority, though `GET /status` on its admin address
@@ -165,7 +170,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         index: if layout.index.exists() { "not looked at" } else { "missing" }.to_owned(),
         missing_documents: documents.missing(),
         missing_certificates,
-        roles: keys.as_ref().map(roles).unwrap_or_default(),
+        roles: roles(config, keys.as_ref()),
         policies: None,
     })
 }

@@ -17,7 +17,6 @@ use semgate_statement::CosignerKey;
 use semgate_statement::witnessing::{MAX_REQUEST_BYTES, SIZE_MEDIA_TYPE, WitnessFault};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
 
 use super::{Refused, WitnessSettings, WitnessStore};
 use crate::account::Accounts;
@@ -82,7 +81,7 @@ pub async fn run_witness(
             let limits = Limits::default();
             let listening = Listening {
                 tls: Arc::new(Tls::new(ServerIdentity {
-                    acceptor: TlsAcceptor::from(Arc::new(made)),
+                    server: Arc::new(made),
                     peers: None,
                     looked_up: false,
                 })),

@@ -58,6 +58,7 @@ impl Metrics {
                 "Messages by route, direction and verdict; `allowed` or the refusal's code.",
             ),
             ("semgate_connections_total", "Connections by listener and how they began."),
+            ("semgate_handshakes_failed_total", "Failed TLS handshakes by listener and reason."),
             ("semgate_cards_total", "Agent cards served."),
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
@@ -78,6 +79,10 @@ impl Metrics {
                 "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
             ),
             ("semgate_memory_reserve", "1 if room for a revocation by the authority is reserved on disk."),
+            (
+                "semgate_certificate_expiry_seconds",
+                "Unix time at which an own certificate or its issuer ends.",
+            ),
             ("semgate_distrusted", "1 if the operator distrusts the authority."),
             (
                 "semgate_config_current",
@@ -258,6 +263,12 @@ impl RouteMetrics {
         let counter =
             rare.entry(name).or_insert_with(|| self.metrics.counter("semgate_protocols_total", &labels));
         counter.increment(1);
+    }
+
+    /// Counts a failed handshake by its reason.
+    pub(crate) fn handshake_failed(&self, reason: &'static str) {
+        let labels = [("route", self.route.clone()), ("reason", reason.to_owned())];
+        self.metrics.counter("semgate_handshakes_failed_total", &labels).increment(1);
     }
 
     /// Counts a new connection, or the reason for its failure.

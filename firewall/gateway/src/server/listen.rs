@@ -10,16 +10,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use semgate_certs::tls::{HandshakeFault, Hello, HelloFault, handshake_line};
 use socket2::{Domain, Protocol as Transport, Socket, Type};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::StartHandshake;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
+use crate::clock::unix_now;
 use crate::config::Listen;
 use crate::fault::RunFault;
-use crate::pipeline::identify::Identity;
+use crate::pipeline::identify::{Identity, Unidentified};
 use crate::server::account::Connection;
 use crate::server::materials::Materials;
 use crate::server::worker::RouteWorker;
@@ -152,14 +155,14 @@ impl Listener {
                 let next = async || {
                     let (stream, peer) = listener.accept().await?;
                     let _ = stream.set_nodelay(true);
-                    Ok((stream, stranger(peer.ip())))
+                    Ok((stream, Origin { account: stranger(peer.ip()), peer: peer.to_string() }))
                 };
                 self.take_each(next).await;
             }
             Bound::Unix(listener) => {
                 let listener = UnixListener::from_std(listener)?;
-                let local: Arc<str> = "unix socket".into();
-                let next = async || listener.accept().await.map(|(stream, _)| (stream, Arc::clone(&local)));
+                let local = || Origin { account: "unix socket".into(), peer: "unix socket".to_owned() };
+                let next = async || listener.accept().await.map(|(stream, _)| (stream, local()));
                 self.take_each(next).await;
             }
         }
@@ -167,7 +170,7 @@ impl Listener {
     }
 
     /// Accepts one connection after another, each with its slot, until the gateway drains.
-    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Arc<str>)>)
+    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Origin)>)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -180,7 +183,7 @@ impl Listener {
                 accepted = next() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => self.take(stream, peer, slot),
+                Ok((stream, from)) => self.take(stream, from, slot),
                 Err(why) => self.rest(&why).await,
             }
         }
@@ -194,7 +197,7 @@ impl Listener {
 
     /// Serves a connection as a task in its agent's turns. The end of the connection releases `slot`. Until a TLS handshake
     /// identifies the agent, the work is charged to the remote address.
-    fn take<S>(self: &Rc<Self>, stream: S, from: Arc<str>, slot: OwnedSemaphorePermit)
+    fn take<S>(self: &Rc<Self>, stream: S, from: Origin, slot: OwnedSemaphorePermit)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -213,11 +216,13 @@ impl Listener {
             Entrance::Tls(materials) => {
                 let materials = Arc::clone(materials);
                 let accounts = &self.worker.shared.accounts;
-                let reserved =
-                    accounts.of(&from, self.worker.shared.now()).ok().and_then(|all| all.connect(0).ok());
+                let reserved = accounts
+                    .of(&from.account, self.worker.shared.now())
+                    .ok()
+                    .and_then(|all| all.connect(0).ok());
                 let Some(reserved) = reserved else { return self.worker.metrics.connection("too_many") };
-                turns.spawn(&from, async move {
-                    let secured = this.secure(&materials, stream).await;
+                turns.spawn(&from.account, async move {
+                    let secured = this.secure(&materials, stream, &from.peer).await;
                     drop(reserved);
                     let Some((stream, identity)) = secured else { return };
                     let Some(connection) = this.admit_connection(&identity) else { return };
@@ -251,6 +256,7 @@ impl Listener {
         &self,
         materials: &Arc<ArcSwap<Materials>>,
         stream: S,
+        peer: &str,
     ) -> Option<(TlsStream<S>, Rc<Identity>)>
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -258,29 +264,68 @@ impl Listener {
         let shared = &self.worker.shared;
         let server = materials.load().server.clone()?;
         self.worker.turns.unit().await;
-        let accept = TlsAcceptor::from(server).accept(stream);
+        let accept = accept(server, stream);
         let stream = match tokio::time::timeout(shared.limits.handshake_timeout, accept).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(why)) => {
-                tracing::debug!(%why, route = self.worker.route.name, "a handshake failed");
-                self.worker.metrics.connection("handshake_failed");
-                return None;
-            }
-            Err(_) => {
-                self.worker.metrics.connection("handshake_timeout");
-                return None;
-            }
+            Ok(Err(why)) => return self.failed("handshake_failed", peer, &why),
+            Err(_) => return self.failed("handshake_timeout", peer, &HandshakeFault::timeout()),
         };
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         match Identity::certified(materials, shown, &shared.accounts, shared.now()) {
             Ok(identity) => Some((stream, Rc::new(identity))),
-            Err(why) => {
-                tracing::info!(%why, route = self.worker.route.name, "a peer was not identified");
-                self.worker.metrics.connection("not_identified");
-                None
+            Err(Unidentified::Peer(why)) => self.failed("not_identified", peer, &why.into()),
+            Err(why) => self.failed("not_identified", peer, &HandshakeFault::other(why)),
+        }
+    }
+
+    /// Counts a failed handshake, and logs it within the limit of the process.
+    fn failed<T>(&self, outcome: &'static str, peer: &str, why: &HandshakeFault) -> Option<T> {
+        self.worker.metrics.connection(outcome);
+        self.worker.metrics.handshake_failed(why.reason());
+        if why.is_notable()
+            && let Some(suppressed) = handshake_line(unix_now())
+        {
+            let (route, reason) = (self.worker.route.name.as_str(), why.reason());
+            tracing::warn!(peer, route, reason, %why, suppressed, "a tls handshake failed");
+        }
+        None
+    }
+}
+
+/// Bytes of one read before the hello of a client is complete: most hellos in one go.
+const HELLO_READ: usize = 4096;
+
+/// Accepts TLS. A peer that speaks anything else reads the reason as an answer of HTTP.
+async fn accept<S>(server: Arc<ServerConfig>, mut stream: S) -> Result<TlsStream<S>, HandshakeFault>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut hello = Hello::default();
+    let mut bytes = Vec::with_capacity(HELLO_READ);
+    loop {
+        bytes.clear();
+        stream.read_buf(&mut bytes).await.map_err(|why| HandshakeFault::of(&why))?;
+        match hello.take(&bytes) {
+            Ok(None) => {}
+            Ok(Some(accepted)) => {
+                let start = StartHandshake::from_parts(accepted, stream);
+                return start.into_stream(server).await.map_err(|why| HandshakeFault::of(&why));
+            }
+            Err(HelloFault { fault, answer }) => {
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.shutdown().await;
+                return Err(fault);
             }
         }
     }
+}
+
+/// Source of a connection.
+struct Origin {
+    /// Account that its handshake is charged to.
+    account: Arc<str>,
+    /// Address of the peer, for the log.
+    peer: String,
 }
 
 /// Account name of an unidentified peer: its address, or for IPv6 the 64-bit network of one host.
