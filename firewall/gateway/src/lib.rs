@@ -22,5 +22,5 @@ mod upstream;
 pub use config::{Config, ConfigFault, Limits};
 pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
-pub use run::{Bound, Checked, Remembered, check, remembered, run};
+pub use run::{Asked, Bound, Checked, OwnEnd, Remembered, check, check_online, remembered, run};
 pub use server::listen::BoundRoute;

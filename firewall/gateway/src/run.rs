@@ -1,6 +1,8 @@
 //! Start of a gateway from its configuration, and its end without a broken message.
 
 mod core;
+mod online;
+mod rehearsal;
 mod start;
 mod threads;
 
@@ -9,14 +11,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use semgate_contexts::ContextUrn;
 use semgate_policies::Floors;
 use semgate_statement::Follower;
 use tokio::sync::{mpsc, watch};
 
-use crate::config::Config;
+use crate::clock::unix_now;
+use crate::config::{Config, RouteConfig};
 use crate::control::follow::{self, Memory};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
+use crate::server::own_certificates::OwnCertificate;
+
+pub use online::{Asked, check_online};
 
 /// Addresses of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +57,40 @@ pub struct Checked {
     pub unlisted_log_keys: Vec<(String, String)>,
     /// Secret files that other users can read or write. They stop nothing, since the operator may have a reason.
     pub open_secrets: Vec<PathBuf>,
+    /// Routes that do not list their own default contexts. Messages that name no context are refused there.
+    pub default_contexts: Vec<String>,
+    /// Contexts in the followers' memory.
+    pub known: Vec<ContextUrn>,
+    /// Number of policies that would be live at once.
+    pub policies: usize,
+    /// The gateway's own certificates, issuing certificates included.
+    pub certificates: Vec<OwnEnd>,
 }
 
-/// Checks everything that a start needs: keys, roots, followers' memory, policies, and their consistency. Binds no port and
-/// writes nothing.
+/// The end of one of the gateway's own certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnEnd {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its subject.
+    pub subject: String,
+    /// Whole days left.
+    pub days_left: u64,
+    /// True in the last third of its life.
+    pub soon: bool,
+}
+
+/// Checks everything that a start needs: state directory, audit file, keys, certificates, roots, followers' memory, policies,
+/// and their consistency. Binds no port, and leaves nothing that it writes.
 ///
 /// # Errors
 /// The fault that would stop the start.
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
+    rehearsal::rehearse(config)?;
     let parts = start::Parts::load(config, Memory::Look)?;
+    let known: Vec<ContextUrn> = parts.documents().iter().map(|context| context.urn().clone()).collect();
     let contexts = parts.contexts();
+    let certificates = own_ends(&parts.materials.own);
     let shadow_faults = follow::shadow_faults(config, &parts.documents(), &parts.floors(config));
     let follow::First { policies, state, wrong: policies_wrong, .. } = parts.policies;
     // without any context, nobody knows the future ones
@@ -68,6 +99,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
     let idle = policies.warnings().iter().map(ToString::to_string);
     let policies_idle = if state.report().current { idle.collect() } else { Vec::new() };
+    let live = if state.report().live.is_some() { policies.ids().count() } else { 0 };
     let unlisted = parts.followers.iter().map(Follower::view).flat_map(|view| {
         let keys = view.unlisted_log_keys().to_vec();
         keys.into_iter().map(move |key| (view.authority().to_owned(), key))
@@ -85,7 +117,31 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
         floors,
         unlisted_log_keys,
         open_secrets: crate::server::materials::open_secrets(config),
+        default_contexts: default_contexts(config),
+        known,
+        policies: live,
+        certificates,
     })
+}
+
+/// Faults of routes whose default context is not among their contexts.
+fn default_contexts(config: &Config) -> Vec<String> {
+    let fault = |route: &RouteConfig| {
+        start::route(route).check().err().map(|why| format!("route `{}`: {why}", route.name))
+    };
+    config.routes.iter().filter_map(fault).collect()
+}
+
+fn own_ends(own: &[OwnCertificate]) -> Vec<OwnEnd> {
+    let now = unix_now();
+    let all = own.iter().flat_map(|own| own.chain.iter().map(move |one| (own, one)));
+    all.map(|(own, one)| OwnEnd {
+        file: own.file.clone(),
+        subject: one.subject.clone(),
+        days_left: one.days_left(now),
+        soon: one.ends_soon(now),
+    })
+    .collect()
 }
 
 /// Floors of a configuration's authorities, from memory.

@@ -5,6 +5,7 @@ pub(crate) mod executor;
 pub(crate) mod framing;
 pub(crate) mod listen;
 pub(crate) mod materials;
+pub(crate) mod own_certificates;
 pub(crate) mod pem_files;
 pub(crate) mod shared;
 pub(crate) mod worker;

@@ -40,7 +40,8 @@ impl LineScope {
         Ok(Self::Major(line, version.major))
     }
 
-    fn holds(&self, urn: &ContextUrn) -> bool {
+    /// Returns true if this version of a line is among them.
+    pub fn holds(&self, urn: &ContextUrn) -> bool {
         match self {
             Self::All => true,
             Self::Line(line) => line == urn.line(),

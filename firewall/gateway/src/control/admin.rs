@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -21,6 +22,8 @@ use crate::control::metrics::Metrics;
 use crate::control::policy_state::{PolicyReport, PolicyStates};
 use crate::pipeline::admit::host::Names;
 use crate::server::listen::BoundRoute;
+use crate::server::materials::Materials;
+use crate::server::own_certificates::OwnCertificate;
 use crate::server::shared::Shared;
 
 /// Number of unrecognised lines of one authority that `/status` lists with their reasons. An operator corrects the first ones
@@ -36,6 +39,7 @@ pub(crate) struct Admin {
     pub(crate) routes: Arc<[BoundRoute]>,
     pub(crate) follower_states: Arc<FollowerStates>,
     pub(crate) health: Health,
+    pub(crate) materials: Arc<ArcSwap<Materials>>,
 }
 
 impl Admin {
@@ -60,7 +64,9 @@ impl Admin {
         for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
             if view.freshness(now) == Freshness::Stale {
                 let what = if view.size() == 0 { "has not answered yet" } else { "has a stale status" };
-                obstacles.push(format!("authority `{}` {what}", view.authority()));
+                let why = self.follower_states.obstacle(view.authority());
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                obstacles.push(format!("authority `{}` {what}{why}", view.authority()));
             }
             if let Some(PersistenceState { complete: false, fault: Some(why), .. }) =
                 self.follower_states.memory(view.authority())
@@ -83,11 +89,8 @@ impl Admin {
         let generation = self.shared.inspector.generation();
         let shadow = self.policies.shadow.as_ref().map(|state| policies(&state.report()));
         let now = unix_now();
-        let authorities: Vec<Value> = generation
-            .views()
-            .iter()
-            .map(|view| authority(view, self.follower_states.memory(view.authority()), now))
-            .collect();
+        let authorities: Vec<Value> =
+            generation.views().iter().map(|view| authority(view, &self.follower_states, now)).collect();
         let routes: Vec<Value> =
             self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
         json!({
@@ -102,9 +105,21 @@ impl Admin {
                 "lost": self.shared.audit.lost(),
                 "working": self.shared.audit.working().is_ok(),
             },
+            "certificates": certificates(&self.materials.load().own, now),
             "routes": routes,
         })
     }
+}
+
+/// The gateway's own certificates with their ends, issuing certificates included.
+fn certificates(own: &[OwnCertificate], now: u64) -> Vec<Value> {
+    let all = own.iter().flat_map(|own| own.chain.iter().map(move |one| (own, one)));
+    all.map(|(own, one)| {
+        json!({
+            "file": own.file, "subject": one.subject, "not_after": one.not_after, "days_left": one.days_left(now),
+        })
+    })
+    .collect()
 }
 
 fn policies(report: &PolicyReport) -> Value {
@@ -152,7 +167,8 @@ fn left_out(view: &View) -> Vec<String> {
     all
 }
 
-fn authority(view: &View, memory: Option<PersistenceState>, now: u64) -> Value {
+fn authority(view: &View, states: &FollowerStates, now: u64) -> Value {
+    let (memory, obstacle) = (states.memory(view.authority()), states.obstacle(view.authority()));
     let floors: serde_json::Map<String, Value> = view
         .floors()
         .iter()
@@ -175,6 +191,7 @@ fn authority(view: &View, memory: Option<PersistenceState>, now: u64) -> Value {
         "root_threshold": view.root_threshold(),
         "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
+        "obstacle": obstacle.map(|why| json!({"cause": why.cause(), "detail": why.to_string()})),
         "contexts": view.contexts().count(),
         "context_bytes": view.compiled_bytes(),
         "contexts_left_out": left_out(view),

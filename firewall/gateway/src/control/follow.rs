@@ -10,11 +10,14 @@ mod crls;
 mod fetch;
 mod follower_states;
 mod hints;
+mod obstacle;
+mod online;
 mod policies;
 mod recognise;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
+pub(crate) use online::ask;
 pub(crate) use policies::{Begun, First, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
 
@@ -39,10 +42,14 @@ use crate::control::metrics::Metrics;
 use crate::control::policy_state::PolicyStates;
 use crate::fault::RunFault;
 use crate::server::materials::{self, Materials};
+use crate::server::own_certificates::OwnCertificate;
 use crate::server::shared::Shared;
 
 /// Interval for folding samples, forgetting quiet agents and setting gauges.
 const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
 /// Start values of the thread.
 pub(crate) struct Follow {
@@ -108,7 +115,7 @@ impl Follow {
             let task = policies::Task::shadow(&self.config, shadow, Rc::clone(&publisher), state)?;
             tokio::task::spawn_local(task.run());
         }
-        tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
+        tokio::task::spawn_local(upkeep(Rc::clone(&publisher), Arc::clone(&self.materials)));
         hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
     }
 }
@@ -317,12 +324,29 @@ pub(crate) fn documents(views: &[Arc<View>]) -> Vec<Arc<Context>> {
     views.iter().flat_map(|view| view.contexts().filter_map(|loaded| loaded.context.clone())).collect()
 }
 
-async fn upkeep(publisher: Rc<Publisher>) {
+async fn upkeep(publisher: Rc<Publisher>, materials: Arc<ArcSwap<Materials>>) {
+    let mut warned = None;
     loop {
+        certificates(&publisher.metrics, &materials.load().own, &mut warned);
         tokio::time::sleep(UPKEEP).await;
         publisher.metrics.upkeep();
         publisher.gauges();
         publisher.bury();
+    }
+}
+
+/// Shows the ends of the gateway's own certificates, and warns of a near one once a day.
+#[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
+fn certificates(metrics: &Metrics, own: &[OwnCertificate], warned: &mut Option<u64>) {
+    let now = unix_now();
+    for own in own {
+        let labels = [("file", own.file.display().to_string())];
+        metrics.gauge("semgate_certificate_expiry_seconds", &labels).set(own.ends() as f64);
+    }
+    if warned.replace(now / DAY) != Some(now / DAY) {
+        for what in own.iter().flat_map(|own| own.ending(now)) {
+            tracing::warn!(certificate = what, "a certificate of the gateway ends soon");
+        }
     }
 }
 

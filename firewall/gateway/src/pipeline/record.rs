@@ -118,6 +118,14 @@ impl Audit {
         Ok((Self { queue: sender, health }, writer))
     }
 
+    /// Opens the file as [`Audit::open`] does, and closes it again.
+    ///
+    /// # Errors
+    /// As [`Audit::open`].
+    pub(crate) fn check(path: PathBuf) -> Result<(), RunFault> {
+        writer::Writer::open(path, false, Arc::default()).map(drop)
+    }
+
     /// Queues a record. While writes fail, only refusals are queued: a message that was not forwarded must not appear as
     /// allowed.
     ///

@@ -36,26 +36,36 @@ pub(super) struct Parts {
     pub(super) stores: Stores,
 }
 
-/// Creates the state directory (mode 0700) and locks it for this process, since two followers with one memory would undo each
-/// other's work.
+/// Creates the state directory (mode 0700) and opens its lock file.
 ///
 /// # Errors
-/// The directory cannot be created, or another gateway has locked it.
-pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
-    let fault = |why: &dyn std::fmt::Display| RunFault::File {
-        path: config.state.clone(),
-        what: "state directory",
-        why: why.to_string(),
-    };
-    DirBuilder::new().recursive(true).mode(0o700).create(&config.state).map_err(|why| fault(&why))?;
+/// The directory cannot be created, or is not writable.
+pub(super) fn open_state(config: &Config) -> Result<File, RunFault> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&config.state)
+        .map_err(|why| state_fault(config, &why))?;
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
-    let lock = options.open(config.state.join("lock")).map_err(|why| fault(&why))?;
+    options.open(config.state.join("lock")).map_err(|why| state_fault(config, &why))
+}
+
+/// Opens the state directory and locks it for this process, since two followers with one memory would undo each other's work.
+///
+/// # Errors
+/// As [`open_state`], or another gateway has locked it.
+pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
+    let lock = open_state(config)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(fault(&"another gateway uses it")),
-        Err(TryLockError::Error(why)) => Err(fault(&why)),
+        Err(TryLockError::WouldBlock) => Err(state_fault(config, &"another gateway uses it")),
+        Err(TryLockError::Error(why)) => Err(state_fault(config, &why)),
     }
+}
+
+fn state_fault(config: &Config, why: &dyn std::fmt::Display) -> RunFault {
+    RunFault::File { path: config.state.clone(), what: "state directory", why: why.to_string() }
 }
 
 impl Parts {

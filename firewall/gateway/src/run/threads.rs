@@ -94,6 +94,7 @@ pub(super) fn start(
         metrics: metrics.clone(),
         policies: states.clone(),
         routes: routes.clone().into(),
+        materials: Arc::clone(&materials),
     };
     let follow = Follow {
         config: Arc::clone(config),

@@ -22,6 +22,7 @@ use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, 
 use crate::control::crls::Stores;
 use crate::fault::RunFault;
 use crate::local::card::CardKeys;
+use crate::server::own_certificates::{OwnCertificate, needed_usages, tls_addresses};
 use crate::server::pem_files::{fault, identity, read, roots};
 use presented::Presented;
 
@@ -40,6 +41,8 @@ pub(crate) struct Materials {
     pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
     /// Issuers whose tokens count as credentials.
     pub(crate) issuers: Arc<TokenIssuers>,
+    /// The gateway's own certificates.
+    pub(crate) own: Vec<OwnCertificate>,
 }
 
 /// Handler of a route's handshakes.
@@ -102,8 +105,26 @@ impl Materials {
             None => Ok(None),
         };
         let card_keys = config.routes.iter().map(card_keys).collect::<Result<_, _>>()?;
-        Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers: Arc::new(issuers(config)?) })
+        let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
+        let issuers = Arc::new(issuers(config)?);
+        Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers, own: own_certificates })
     }
+}
+
+/// The chain of `[tls]` and those of handshakes, each checked for its use.
+fn own_certificates(config: &Config, shown: Option<&Chain>) -> Result<Vec<OwnCertificate>, RunFault> {
+    let mut all = Vec::new();
+    if let (Some(files), Some(chain)) = (&config.tls, shown) {
+        let (usages, listens) = (needed_usages(config), tls_addresses(config));
+        all.push(OwnCertificate::check(&files.certificate, chain, &usages, &listens)?);
+    }
+    for choice in config.routes.iter().filter_map(|route| route.agent.handshake.as_ref()) {
+        let (chain, _) = identity(&choice.identity())?;
+        all.push(OwnCertificate::check(&choice.certificate, &chain, &[], &[])?);
+    }
+    all.sort_by(|one, other| one.file.cmp(&other.file));
+    all.dedup_by(|one, other| one.file == other.file);
+    Ok(all)
 }
 
 /// Issuers of credentials with their keys.

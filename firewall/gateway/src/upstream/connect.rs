@@ -1,6 +1,8 @@
 //! Connections to the configured address, and to no other.
 
 use std::fmt;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +10,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hyper_util::rt::TokioIo;
 use semgate_certs::PeerRoots;
+use semgate_certs::tls::HandshakeFault;
 use semgate_inspect::Peer;
 use semgate_policies::Credentials;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -31,10 +34,12 @@ use super::link::{Link, Speak};
 /// Reason why no connection was opened, for the operator. Outsiders learn only that the agent is unreachable.
 #[derive(Debug)]
 pub(crate) enum ConnectFault {
-    /// Fault of name lookup, socket or kernel.
+    /// The host has no address.
+    Lookup(std::io::Error),
+    /// Fault of socket or kernel.
     Io(std::io::Error),
     /// Fault of the TLS handshake: an unexpected certificate, or no TLS 1.3.
-    Tls(std::io::Error),
+    Tls(HandshakeFault),
     /// It took too long.
     Timeout,
     /// HTTP failed to start, or the peer refused HTTP/2 where the route requires it.
@@ -48,6 +53,7 @@ pub(crate) enum ConnectFault {
 impl fmt::Display for ConnectFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Lookup(why) => write!(f, "the host is not known: {why}"),
             Self::Io(why) => write!(f, "connecting failed: {why}"),
             Self::Tls(why) => write!(f, "the tls handshake failed: {why}"),
             Self::Timeout => f.write_str("connecting took too long"),
@@ -59,6 +65,24 @@ impl fmt::Display for ConnectFault {
 }
 
 impl std::error::Error for ConnectFault {}
+
+impl ConnectFault {
+    /// Stable name of the cause: `unknown_host`, `connection_refused`, `unreachable`, `timeout`, `http`, `shared`, `full`, or
+    /// that of [`HandshakeFault::reason`].
+    pub(crate) fn cause(&self) -> &'static str {
+        match self {
+            Self::Lookup(_) => "unknown_host",
+            Self::Io(why) if why.kind() == ErrorKind::ConnectionRefused => "connection_refused",
+            Self::Io(why) if why.kind() == ErrorKind::TimedOut => "timeout",
+            Self::Io(_) => "unreachable",
+            Self::Tls(fault) => fault.reason(),
+            Self::Timeout => "timeout",
+            Self::Http => "http",
+            Self::Shared => "shared",
+            Self::Full => "full",
+        }
+    }
+}
 
 /// Current TLS configurations, and the index of the route that uses them.
 #[derive(Clone)]
@@ -178,7 +202,9 @@ impl Connector {
                 Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
             }
             Endpoint::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
+                let known = lookup_host((host.as_str(), *port)).await.map_err(ConnectFault::Lookup)?;
+                let known: Vec<SocketAddr> = known.collect();
+                let stream = TcpStream::connect(known.as_slice()).await.map_err(ConnectFault::Io)?;
                 // a message is one write; Nagle's algorithm would only add delay
                 let _ = stream.set_nodelay(true);
                 let stream = self.core.reading(stream);
@@ -228,13 +254,13 @@ impl Connector {
         stream: Reading<TcpStream>,
     ) -> Result<Connected, ConnectFault> {
         let none =
-            || ConnectFault::Tls(std::io::Error::other("there is no tls configuration for this route"));
+            || ConnectFault::Tls(HandshakeFault::other("there is no tls configuration for this route"));
         let tls = materials.all.load().upstreams.get(materials.at).cloned().flatten().ok_or_else(none)?;
         let stream = handshake(&tls, host, stream).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let standing =
             Standing::begin(PeerRoots::identify_server, Arc::clone(&materials.all), shown, unix_now());
-        let (peer, standing) = standing.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+        let (peer, standing) = standing.map_err(|why| ConnectFault::Tls(why.into()))?;
         let holds = Peer::certified(&peer).credentials().clone();
         if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(ConnectFault::Http);
@@ -251,7 +277,8 @@ async fn handshake(
     host: &str,
     stream: Reading<TcpStream>,
 ) -> Result<TlsStream<Reading<TcpStream>>, ConnectFault> {
-    let name =
-        ServerName::try_from(host.to_owned()).map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
-    TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(ConnectFault::Tls)
+    let name = ServerName::try_from(host.to_owned());
+    let name = name.map_err(|why| ConnectFault::Tls(HandshakeFault::other(why)))?;
+    let connected = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+    connected.map_err(|why| ConnectFault::Tls(HandshakeFault::of(&why)))
 }

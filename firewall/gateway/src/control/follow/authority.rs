@@ -16,6 +16,7 @@ use super::Publisher;
 use super::fetch::Fetcher;
 use super::follower_states::FollowerStates;
 use super::hints;
+use super::obstacle::Obstacle;
 use crate::clock::unix_now;
 use crate::config::{AuthorityConfig, Config};
 use crate::fault::RunFault;
@@ -32,6 +33,8 @@ pub(crate) enum Memory {
     Keep,
     /// Read it only if present.
     Look,
+    /// Neither read nor write it.
+    None,
 }
 
 /// Opens the follower of an authority with its memory, so that the gateway can start while the authority is down.
@@ -64,7 +67,7 @@ pub(crate) fn open(
     let authorities = config.authorities.len().max(1) as u64;
     settings.limits.max_compiled_bytes = config.limits.context_bytes / authorities;
     settings.poll = authority.poll.as_secs().max(1);
-    if memory == Memory::Look && !dir.is_dir() {
+    if memory == Memory::None || memory == Memory::Look && !dir.is_dir() {
         return Ok(Follower::without_memory(settings));
     }
     Follower::open(settings, &dir, unix_now()).map_err(|why| fault("follower memory", &why))
@@ -81,8 +84,8 @@ pub(super) struct Task {
     random: SystemRandom,
     /// True if the contexts changed since the policies were last notified.
     unsettled: bool,
-    /// True if the last round failed; waits are then spread out.
-    failed: bool,
+    /// Reason why the last round failed; waits are then spread out.
+    obstacle: Option<Obstacle>,
     /// Last logged differences between trust list and configuration: log keys that the list omits, and a lower number of root
     /// keys.
     logged: (Vec<String>, u64),
@@ -143,7 +146,7 @@ impl Task {
             follower_states,
             random: SystemRandom::new(),
             unsettled: false,
-            failed: false,
+            obstacle: None,
             logged: (Vec::new(), 0),
             hinted: None,
         }
@@ -196,27 +199,22 @@ impl Task {
     async fn get(&mut self, request: semgate_statement::follower::Request) {
         let fetched = self.fetcher.get(&request).await;
         self.listen();
-        let outcome = match fetched {
-            Ok(answer) => self.follower.answer(&request.path, answer, unix_now()),
-            Err(why) => {
-                tracing::debug!(authority = self.name, %why, "the authority was not reached");
-                self.follower.unreachable(&request.path, unix_now())
-            }
+        let (outcome, unanswered) = match fetched {
+            Ok(answer) => (self.follower.answer(&request.path, answer, unix_now()), None),
+            Err(why) => (self.follower.unreachable(&request.path, unix_now()), Some(Obstacle::from(&why))),
         };
         let counted = match outcome {
             Ok(Progress::ViewChanged) => {
                 self.show();
-                self.failed = false;
+                self.obstruct(None);
                 "changed"
             }
             Ok(Progress::Same) => {
-                self.failed = false;
+                self.obstruct(None);
                 "same"
             }
             Err(why) => {
-                if !std::mem::replace(&mut self.failed, true) {
-                    tracing::warn!(authority = self.name, %why, "cannot follow the authority; the last good view stays in use");
-                }
+                self.obstruct(Some(unanswered.unwrap_or_else(|| Obstacle::from(&why))));
                 // a refused head still revokes, and at once
                 if !self.publisher.shows(self.place, &self.follower.view()) {
                     self.show();
@@ -227,6 +225,20 @@ impl Task {
         let labels = [("authority", self.name.clone()), ("outcome", counted.to_owned())];
         self.publisher.metrics.counter("semgate_follow_total", &labels).increment(1);
         self.log_reports();
+    }
+
+    /// Shows the operator the obstacle of the last round, or that there was none. Logs a new one.
+    fn obstruct(&mut self, obstacle: Option<Obstacle>) {
+        let before = std::mem::replace(&mut self.obstacle, obstacle.clone());
+        if let Some(why) =
+            obstacle.as_ref().filter(|now| before.as_ref().is_none_or(|was| was.cause() != now.cause()))
+        {
+            let cause = why.cause();
+            tracing::warn!(authority = self.name, cause, %why, "cannot follow the authority; the last good view stays in use");
+        }
+        if before != obstacle {
+            self.follower_states.obstructs(&self.name, obstacle);
+        }
     }
 
     /// Publishes the follower's current view for the judgement of messages.
@@ -304,7 +316,7 @@ impl Task {
     /// Waits until the time or until a hint.
     async fn wait(&mut self, until: u64) {
         let mut pause = Duration::from_secs(until.saturating_sub(unix_now()).max(1));
-        if self.failed {
+        if self.obstacle.is_some() {
             pause = pause.saturating_add(self.jitter(pause));
         }
         let bell = self.follower_states.bell(&self.name);

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use semgate_statement::PersistenceState;
 use tokio::sync::Notify;
 
+use super::obstacle::Obstacle;
+
 #[derive(Default)]
 struct FollowerState {
     memory: Option<PersistenceState>,
+    obstacle: Option<Obstacle>,
     bell: Arc<Notify>,
 }
 
@@ -35,6 +38,18 @@ impl FollowerStates {
         if let Some(state) = self.locked().get_mut(authority) {
             state.memory = Some(memory);
         }
+    }
+
+    /// Takes the reason why this authority is not followed now.
+    pub(super) fn obstructs(&self, authority: &str, obstacle: Option<Obstacle>) {
+        if let Some(state) = self.locked().get_mut(authority) {
+            state.obstacle = obstacle;
+        }
+    }
+
+    /// The reason why this authority is not followed now, if there is one.
+    pub(crate) fn obstacle(&self, authority: &str) -> Option<Obstacle> {
+        self.locked().get(authority).and_then(|state| state.obstacle.clone())
     }
 
     /// The state of the memory on disk of this authority's follower.

@@ -35,6 +35,7 @@ fn materials(roots: Roots) -> Materials {
         endpoints: Vec::new(),
         card_keys: Vec::new(),
         issuers: Arc::new(TokenIssuers::default()),
+        own: Vec::new(),
     }
 }
 

@@ -1,0 +1,67 @@
+//! Every authority and every agent of a configuration, asked once.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio::task::LocalSet;
+
+use super::start::Parts;
+use crate::config::{Config, RouteConfig};
+use crate::control::follow::{Memory, ask};
+use crate::fault::RunFault;
+use crate::server::executor::OnThisCore;
+use crate::upstream::{Connector, RouteMaterials, Speak};
+
+/// The answer of one other party.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The authority, or the route of an agent.
+    pub name: String,
+    /// Its address.
+    pub address: String,
+    /// Its answer, or the stable cause of the fault and its text.
+    pub answer: Result<String, (&'static str, String)>,
+}
+
+/// Asks every authority for its newest head and verifies it. Connects to every agent, over TLS where the route says so, and
+/// sends no message. Keeps nothing.
+///
+/// # Errors
+/// The fault that would stop a start. A party that does not answer is no such fault.
+pub fn check_online(config: &Config) -> Result<Vec<Asked>, RunFault> {
+    let parts = Parts::load(config, Memory::Look)?;
+    let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|why| RunFault::system("runtime", why))?;
+    LocalSet::new().block_on(&runtime, async {
+        let mut all = Vec::new();
+        for authority in &config.authorities {
+            let answer = ask(config, authority).await?;
+            let answer = answer.map(|size| format!("a log of {size} entries, verified"));
+            all.push(Asked {
+                name: format!("authority `{}`", authority.name),
+                address: authority.url.to_string(),
+                answer: answer.map_err(|why| (why.cause(), why.to_string())),
+            });
+        }
+        for (at, route) in config.routes.iter().enumerate().filter(|(_, route)| route.group.is_none()) {
+            all.push(agent(config, route, RouteMaterials { all: Arc::clone(&materials), at }).await);
+        }
+        Ok(all)
+    })
+}
+
+/// Connects to the agent of a route.
+async fn agent(config: &Config, route: &RouteConfig, materials: RouteMaterials) -> Asked {
+    let speak = if route.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
+    let limit = config.limits.connect_timeout;
+    let connector = Connector::live(&route.upstream, materials, speak, OnThisCore::Aside, limit);
+    let answer = connector.connect().await;
+    Asked {
+        name: format!("agent of route `{}`", route.name),
+        address: route.upstream.to_string(),
+        answer: answer
+            .map(|_| "accepts connections".to_owned())
+            .map_err(|why| (why.cause(), why.to_string())),
+    }
+}
