@@ -1,8 +1,10 @@
-//! `semgate cert root | issuing | leaf`: certificates by the profiles of `docs/spec/certificates.md`.
+//! `semgate cert root | issuing | leaf | renew | show`: certificates by the profiles of `docs/spec/certificates.md`.
 
 mod crl;
+mod renew;
+mod show;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +28,10 @@ pub enum CertJob {
     Issuing(Issuing),
     /// A new leaf of at most 90 days
     Leaf(Leaf),
+    /// Replace a leaf by one with the same usage, names and lifetime
+    Renew(renew::Renew),
+    /// Show the certificates of PEM files
+    Show(show::Show),
     /// Record certificates that their issuer revokes
     Revoke(crl::Revoke),
     /// Sign an issuer's revocation lists, in shards by serial number
@@ -88,7 +94,7 @@ pub struct Issuing {
 /// A leaf.
 #[derive(Debug, Args)]
 pub struct Leaf {
-    /// context, status, feed, log, policy, server or agent
+    /// gateway (server and client in one), server, agent, context, status, feed, log or policy
     #[arg(long)]
     usage: String,
     /// A URN line that it may sign (context)
@@ -97,10 +103,10 @@ pub struct Leaf {
     /// Its identity (policy, server, agent)
     #[arg(long, value_name = "SPIFFE-ID")]
     spiffe: Option<String>,
-    /// A host name that it answers to (server)
+    /// A host name that it answers to (gateway, server); default: `localhost`, if there is no `--ip` either
     #[arg(long, value_name = "HOST")]
     dns: Vec<String>,
-    /// An address that it answers at (server)
+    /// An address that it answers at (gateway, server); default: loopback, if there is no `--dns` either
     #[arg(long, value_name = "ADDRESS")]
     ip: Vec<IpAddr>,
     /// Lifetime in days, at most 90
@@ -158,6 +164,8 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
             let chain = by.leaf(&profile, key.public(), &random).hinted("leaf", BY_ISSUING)?;
             store(&leaf.out.out, &chain, key.as_ref(), json)
         }
+        CertJob::Renew(renew) => renew.run(json),
+        CertJob::Show(show) => show.run(json),
         CertJob::Revoke(revoke) => revoke.run(json),
         CertJob::Crl(crl) => crl.run(json),
     }
@@ -165,10 +173,12 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
 
 impl Leaf {
     fn profile(&self, from: u64) -> Result<LeafProfile, Fault> {
-        let usage = Usage::parse(&self.usage).ok_or_else(|| {
+        let gateway = self.usage == "gateway";
+        let usage = if gateway { Some(Usage::Server) } else { Usage::parse(&self.usage) };
+        let usage = usage.ok_or_else(|| {
             Fault::new("no such usage")
                 .status(2)
-                .hint("one of context, status, feed, log, policy, server, agent")
+                .hint("one of gateway, server, agent, context, status, feed, log, policy")
         })?;
         let id = match &self.spiffe {
             Some(text) => Some(
@@ -192,7 +202,15 @@ impl Leaf {
                 })?;
                 LeafProfile::policy(id, from)
             }
-            Usage::Server => LeafProfile::server(id, self.dns.clone(), self.ip.clone(), from).also_client(),
+            Usage::Server if gateway && id.is_none() => {
+                return Err(Fault::new("a gateway needs its identity, which agents see")
+                    .hint("add `--spiffe spiffe://domain/gateway`")
+                    .status(2));
+            }
+            Usage::Server => {
+                let (hosts, addresses) = self.hosts(id.is_none() || gateway);
+                LeafProfile::server(id, hosts, addresses, from).also_client()
+            }
             Usage::Agent => {
                 let id = id.ok_or_else(|| {
                     Fault::new("an agent needs its identity")
@@ -202,6 +220,17 @@ impl Leaf {
                 LeafProfile::agent(id, from)
             }
         })
+    }
+}
+
+impl Leaf {
+    /// Names of a server. Without any, a gateway, or a server that has no identity either, gets those of loopback.
+    fn hosts(&self, needed: bool) -> (Vec<String>, Vec<IpAddr>) {
+        if needed && self.dns.is_empty() && self.ip.is_empty() {
+            let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+            return (vec!["localhost".to_owned()], loopback.to_vec());
+        }
+        (self.dns.clone(), self.ip.clone())
     }
 }
 

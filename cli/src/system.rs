@@ -120,7 +120,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 /// # Errors
 /// As [`write()`].
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let replaced = semgate_statement::durable::replace(path, 0o666, |file| file.write_all(bytes));
+    replace_as(path, bytes, 0o666)
+}
+
+/// As [`replace`], with this mode.
+///
+/// # Errors
+/// As [`write()`].
+pub fn replace_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
+    let replaced = semgate_statement::durable::replace(path, mode, |file| file.write_all(bytes));
     replaced.map(drop).map_err(|why| unwritable(path, &why))
 }
 
