@@ -1,5 +1,7 @@
 //! `semgate firewall run | check`.
 
+mod check;
+
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -18,12 +20,8 @@ pub enum FirewallJob {
         #[arg(long)]
         config: PathBuf,
     },
-    /// Print the effective settings without binding a port
-    Check {
-        /// `firewall.toml`
-        #[arg(long)]
-        config: PathBuf,
-    },
+    /// Print the settings and what a start would find, without binding a port
+    Check(check::Check),
 }
 
 /// Names the file once: a read fault names it already.
@@ -65,48 +63,7 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
 /// A configuration that cannot be used, or the fault that stopped the gateway.
 pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
     match job {
-        FirewallJob::Check { config } => {
-            let config = load(&config)?;
-            crate::terminal::print_settings(&config.effective(), json)?;
-            // Everything needed for a start, without binding a port or writing a file.
-            let checked =
-                semgate_gateway::check(&config).map_err(|why| stopped("this would not start", &why))?;
-            let wrong = &checked.policies_wrong;
-            for waiting in checked.policies_waiting.iter().filter(|fault| !wrong.contains(fault)) {
-                tell!("until the contexts are known, nothing passes: {waiting}");
-            }
-            for why in checked.policies_idle {
-                tell!("warning: `policies`: {why}");
-            }
-            for fault in checked.shadow_faults {
-                tell!("the shadow policies would decide nothing: {fault}");
-            }
-            for why in checked.floors {
-                tell!("warning: `[floors]`: {why}");
-            }
-            for (authority, key) in checked.unlisted_log_keys {
-                tell!(
-                    "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`: check for a typing error, or the key of another log"
-                );
-            }
-            for path in checked.open_secrets {
-                tell!(
-                    "warning: `{}` is readable by users other than its owner: it must have mode 0600",
-                    path.display()
-                );
-            }
-            if !wrong.is_empty() {
-                let why = wrong.join("; ");
-                return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}"))
-                    .hint("`semgate policy check` with the contexts of the authority shows every fault with its location"));
-            }
-            if !checked.unkept.is_empty() {
-                let why = checked.unkept.join("; ");
-                return Err(Fault::new(format_args!("`[audit_values]` would keep nothing: {why}"))
-                    .hint("name members as policies do: `semgate policy check --schema` prints them"));
-            }
-            Ok(0)
-        }
+        FirewallJob::Check(check) => check.run(json),
         FirewallJob::Run { config } => {
             let config = load(&config)?;
             crate::block_on(async {

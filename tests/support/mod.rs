@@ -169,7 +169,6 @@ impl Up {
     pub fn connect(&self, agent: Option<&str>, url: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let limits = ChainLimits::default();
         let text = |path: PathBuf| std::fs::read_to_string(path).unwrap();
-        let roots = Roots::from_pem(&text(self.path("/roots")), &limits).unwrap();
         let identity = agent.map(|name| {
             let chain = Chain::from_pem(&text(self.path(&format!("/agents/{name}/cert"))), &limits).unwrap();
             (
@@ -181,6 +180,17 @@ impl Up {
                 .unwrap(),
             )
         });
+        self.connect_as(identity, url)
+    }
+
+    /// A TLS connection with this certificate, whoever issued it.
+    pub fn connect_as(
+        &self,
+        identity: Option<(Chain, KeyPair)>,
+        url: &str,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        let roots = std::fs::read_to_string(self.path("/roots")).unwrap();
+        let roots = Roots::from_pem(&roots, &ChainLimits::default()).unwrap();
         let trust = tls::ServerTrust { roots, expected: tls::ExpectedServer::Named };
         let shown = identity.as_ref().map(|(c, k)| (c, k));
         let config = tls::client_config(trust, shown, Arc::new(tls::DefaultTimeProvider)).unwrap();
