@@ -53,13 +53,23 @@ pub(crate) struct Record {
     pub(crate) duration_us: u64,
     /// Number of further refusals of the same agent and code that this record covers.
     pub(crate) others: u64,
+    pub(crate) traced: Traced,
+}
+
+/// The trace of a message, as its record shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// Id of the trace, if there is one.
+    pub(crate) trace_id: Option<u128>,
+    /// Trace headers that did not fit.
+    pub(crate) dropped: Vec<&'static str>,
 }
 
 impl Record {
     /// Record at the present time of a message that arrived at `began`.
     pub(crate) fn of(decision: DecisionId, outcome: Outcome, facts: Facts, began: Instant) -> Self {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0 }
+        Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0, traced: Traced::default() }
     }
 }
 

@@ -23,6 +23,7 @@ fn record() -> Record {
         facts,
         duration_us: 25,
         others: 0,
+        traced: Traced::default(),
     }
 }
 
