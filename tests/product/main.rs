@@ -32,5 +32,6 @@ mod streams;
 mod style;
 #[path = "../support/mod.rs"]
 mod support;
+mod traces;
 mod trust;
 mod tutorial;

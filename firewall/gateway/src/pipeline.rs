@@ -66,13 +66,14 @@ pub(crate) async fn serve(
     let parts = request.parts;
     let manner = protocol::manner(&worker.rules, &parts.method, parts.uri.path(), &parts.headers);
     let decision = worker.decisions.next();
-    let trace = Trace::of(&parts.headers);
+    let trace = Trace::of(&worker, decision, parts);
     let exchange =
         Exchange { trace, ..Exchange::new(&worker, &identity, serving.caller(), manner, decision) };
     let mut answer = match exchange.run(&serving, request).await {
         Ok(answer) => answer.map(|body| body.holding(serving, exchange.charge.clone())),
         Err(stopped) => exchange.refuse(&stopped).await,
     };
+    exchange.trace.answered(answer.status());
     if parts.method == Method::HEAD {
         answer = answer::head_of(answer);
     }

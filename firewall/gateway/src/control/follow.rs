@@ -7,7 +7,7 @@
 mod aside;
 mod authority;
 mod crls;
-mod fetch;
+pub(in crate::control) mod fetch;
 mod follower_states;
 mod hints;
 mod policies;
@@ -125,7 +125,7 @@ fn spawn_crls(
         let from = config.authorities.iter().find(|authority| authority.name == source.authority);
         let Some(from) = from else { continue };
         let tls = materials::authority(config, from)?;
-        let fetcher = fetch::Fetcher::new(&from.url, tls, config.limits.fetch_timeout);
+        let fetcher = fetch::Fetcher::new(&from.url, Some(tls), config.limits.fetch_timeout);
         let task = crls::Task {
             domain: domain.name.clone(),
             roots: domain.roots.clone(),

@@ -62,6 +62,8 @@ impl Metrics {
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
             ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
+            ("semgate_spans_exported_total", "Spans that the receiver took."),
+            ("semgate_spans_lost_total", "Spans that found no room or that the receiver did not take."),
             ("semgate_log_lines_lost_total", "Log lines lost because standard error was too slow."),
         ];
         for (name, text) in counters {

@@ -26,6 +26,8 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// Name of the gateway.
+    gateway: &'a str,
     /// Id of the trace, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace_id: Option<String>,
@@ -106,21 +108,27 @@ impl<'a> Shadow<'a> {
     }
 }
 
+/// Facts of a line that its record does not hold.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp<'g> {
+    pub(super) n: u64,
+    pub(super) gateway: &'g str,
+}
+
 /// Appends the line of a record, including its newline.
-pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
+pub(super) fn write(record: &Record, stamp: Stamp<'_>, out: &mut Vec<u8>) {
     let Record { facts, traced, .. } = record;
     let mut buffer = [0; 26];
-    let (verdict, code) = match record.outcome {
-        Outcome::Allowed => ("allowed", None),
-        Outcome::Refused(code) => ("refused", Some(code.as_str())),
-        Outcome::Abandoned => ("abandoned", None),
+    let code = match record.outcome {
+        Outcome::Refused(code) => Some(code.as_str()),
+        Outcome::Allowed | Outcome::Abandoned => None,
     };
     let line = Line {
         time: record.time,
-        n,
+        n: stamp.n,
         decision_id: record.decision.text(&mut buffer),
         direction: facts.direction.as_str(),
-        verdict,
+        verdict: record.outcome.verdict(),
         code,
         sender: known(&facts.sender),
         receiver: known(&facts.receiver),
@@ -132,6 +140,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        gateway: stamp.gateway,
         trace_id: traced.trace_id.map(|id| format!("{id:032x}")),
         others: record.others,
         learnt: &facts.learnt,

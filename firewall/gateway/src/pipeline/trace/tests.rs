@@ -10,7 +10,7 @@ fn headers(all: &[(&str, &str)]) -> HeaderMap {
 }
 
 fn passed(all: &[(&str, &str)]) -> (Vec<String>, Vec<&'static str>) {
-    let trace = Trace::of(&headers(all));
+    let trace = Trace::read(&headers(all), None);
     let mut out = HeaderMap::new();
     trace.add(&mut out);
     let shown = out.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
@@ -41,9 +41,9 @@ fn a_trace_header_that_does_not_fit_is_dropped_and_named() {
 #[test]
 fn a_request_without_headers_has_the_trace_of_its_metadata() {
     let facts = Facts { trace: TraceParent::parse(PARENT), ..Facts::default() };
-    let trace = Trace::of(&HeaderMap::new());
+    let trace = Trace::read(&HeaderMap::new(), None);
     assert_eq!(trace.record(&facts).trace_id, Some(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c));
     let other = PARENT.replace("0af7", "1af7");
-    let trace = Trace::of(&headers(&[("traceparent", &other)]));
+    let trace = Trace::read(&headers(&[("traceparent", &other)]), None);
     assert_eq!(trace.record(&facts).trace_id, Some(0x1af7_6519_16cd_43dd_8448_eb21_1c80_319c));
 }
