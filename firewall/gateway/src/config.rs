@@ -107,6 +107,8 @@ pub struct Config {
     /// True to force each batch of audit records to disk (fsync) after the write.
     #[serde(default)]
     pub audit_fsync: bool,
+    /// File of the same records as OCSF events, mode 0600.
+    pub audit_ocsf: Option<PathBuf>,
     /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
     #[serde(default, with = "audit_values")]
     pub audit_values: Option<BTreeMap<String, KeepAs>>,

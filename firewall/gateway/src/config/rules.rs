@@ -57,7 +57,7 @@ pub(super) fn complete(config: &mut Config, base: &Path) -> Result<(), ConfigFau
 /// Every path of a file or directory.
 fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     let mut paths = vec![&mut config.state, &mut config.audit];
-    paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret));
+    paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret).chain(&mut config.audit_ocsf));
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
@@ -95,6 +95,9 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
     deny(!config.admin.ip().is_loopback(), || ConfigFault::plain_text("admin"))?;
+    if config.audit_ocsf.as_ref() == Some(&config.audit) {
+        return Err(ConfigFault::value("audit_ocsf", "another file than `audit`"));
+    }
     config.traces.as_ref().map_or(Ok(()), super::TracesConfig::check)?;
     match (&config.policies, &config.policy_bundle) {
         // a directory next to a required bundle would be unsigned

@@ -298,6 +298,7 @@ impl Publisher {
         set("semgate_held_bytes", &[], self.shared.accounts.held() as u64);
         set("semgate_audit_written", &[], self.shared.audit.written());
         set("semgate_audit_lost", &[], self.shared.audit.lost());
+        set("semgate_audit_ocsf_lost", &[], self.shared.audit.ocsf_lost());
         for view in generation.views() {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());

@@ -98,6 +98,7 @@ impl Metrics {
             ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
+            ("semgate_audit_ocsf_lost", "OCSF events that were lost; their audit records were not."),
         ];
         for (name, text) in gauges {
             self.0.recorder.describe_gauge(name.into(), None, text.into());

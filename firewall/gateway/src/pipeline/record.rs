@@ -6,6 +6,7 @@
 //! accepts them.
 
 mod line;
+mod ocsf;
 pub(crate) mod repeated;
 pub(crate) mod spans;
 mod writer;
@@ -123,6 +124,7 @@ struct Health {
     ending: AtomicBool,
     written: AtomicU64,
     lost: AtomicU64,
+    ocsf_lost: AtomicU64,
 }
 
 /// Sending end of the queue. Cheap to clone.
@@ -140,6 +142,8 @@ pub(crate) struct AuditFile {
     pub(crate) fsync: bool,
     /// Name of the gateway.
     pub(crate) gateway: String,
+    /// File of the same records in OCSF.
+    pub(crate) ocsf: Option<PathBuf>,
     pub(crate) spans: Option<Spans>,
 }
 
@@ -218,6 +222,11 @@ impl Audit {
     /// Number of records that found no room.
     pub(crate) fn lost(&self) -> u64 {
         self.health.lost.load(Ordering::Relaxed)
+    }
+
+    /// Number of OCSF events that were lost.
+    pub(crate) fn ocsf_lost(&self) -> u64 {
+        self.health.ocsf_lost.load(Ordering::Relaxed)
     }
 
     /// Reopens the file by its name, for log rotation. Keeps the old file if that fails.

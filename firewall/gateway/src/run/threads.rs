@@ -76,8 +76,14 @@ pub(super) fn start(
     let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
     let (spans, finished) = config.traces.as_ref().map(spans).unzip();
-    let (path, fsync, gateway) = (config.audit.clone(), config.audit_fsync, config.name.clone());
-    let (audit, writer) = Audit::open(AuditFile { path, fsync, gateway, spans }, AUDIT_QUEUE)?;
+    let file = AuditFile {
+        path: config.audit.clone(),
+        fsync: config.audit_fsync,
+        gateway: config.name.clone(),
+        ocsf: config.audit_ocsf.clone(),
+        spans,
+    };
+    let (audit, writer) = Audit::open(file, AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };

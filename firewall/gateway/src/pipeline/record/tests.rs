@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 const STAMP: line::Stamp<'static> = line::Stamp { n: 7, gateway: "gateway-1" };
 
 fn open(path: PathBuf, fsync: bool, queue: usize) -> Result<(Audit, AuditWriter), RunFault> {
-    Audit::open(AuditFile { path, fsync, gateway: "gateway-1".to_owned(), spans: None }, queue)
+    Audit::open(AuditFile { path, fsync, gateway: "gateway-1".to_owned(), ocsf: None, spans: None }, queue)
 }
 
 fn record() -> Record {
