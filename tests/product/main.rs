@@ -20,6 +20,7 @@ mod mcp_lines;
 mod mcp_sessions;
 mod mcp_tools;
 mod mechanisms;
+mod monitoring;
 mod ocsf;
 mod open_places;
 mod policy;

@@ -75,6 +75,10 @@ impl Metrics {
             ("semgate_log_size", "Size of the authority's log as followed."),
             ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
             ("semgate_contexts", "Known contexts of the authority."),
+            ("semgate_context_bytes", "Estimated bytes of the compiled contexts of the authority."),
+            ("semgate_contexts_left_out", "Contexts of the authority that found no room."),
+            ("semgate_contexts_unrecognised", "Contexts of the authority that lack recognition."),
+            ("semgate_log_keys_unlisted", "Configured log keys of the authority that no trust list names."),
             (
                 "semgate_memory_whole",
                 "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
