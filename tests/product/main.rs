@@ -20,6 +20,8 @@ mod mcp_lines;
 mod mcp_sessions;
 mod mcp_tools;
 mod mechanisms;
+mod monitoring;
+mod ocsf;
 mod open_places;
 mod operator;
 mod policy;
@@ -33,5 +35,6 @@ mod streams;
 mod style;
 #[path = "../support/mod.rs"]
 mod support;
+mod traces;
 mod trust;
 mod tutorial;

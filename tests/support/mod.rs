@@ -13,6 +13,7 @@ pub mod gateway;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;
+pub mod otlp;
 pub mod policies;
 pub mod python;
 pub mod strangers;

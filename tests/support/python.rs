@@ -83,6 +83,16 @@ pub fn with_tuf() -> &'static Path {
     READY.get_or_init(|| environment("requirements-tuf.txt", "interop-python-tuf"))
 }
 
+/// The same with the published schema of OCSF, of `tests/interop/requirements-ocsf.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_ocsf() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-ocsf.txt", "interop-python-ocsf"))
+}
+
 /// The solver z3 of `tests/interop/requirements-solver.txt`.
 ///
 /// # Panics

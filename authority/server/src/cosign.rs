@@ -79,6 +79,12 @@ impl Cosigners {
             .map_err(|e| wrong(&e))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| wrong(&e))?;
+        for witness in &witnesses {
+            // an alert sees a rise only from a value before
+            let labels = [("witness", witness.key.name().to_owned())];
+            metrics.add("semgate_authority_witness_failures_total", &labels, 0);
+            metrics.add("semgate_authority_witness_ahead_total", &labels, 0);
+        }
         let (timeout, patience) = (config.limits.witness_timeout, config.limits.witness_patience);
         Ok(Some(Self { witnesses, quorum, timeout, patience, runtime, note: String::new(), metrics }))
     }

@@ -56,6 +56,8 @@ impl Metrics {
             ("semgate_authority_streams_refused_total", "streams refused, by the bound that was reached"),
             ("semgate_authority_entries_total", "log entries committed by this process"),
             ("semgate_authority_batches_total", "group commits by this process"),
+            ("semgate_authority_witness_failures_total", "times that a witness did not answer"),
+            ("semgate_authority_witness_ahead_total", "times that a witness had seen another log"),
             ("semgate_authority_conflicts_total", "second digests offered for a published urn"),
             ("semgate_authority_followers_ahead_total", "followers that had seen a larger log than this one"),
             ("semgate_authority_deltas_total", "times a delta was made by this process"),
@@ -66,6 +68,10 @@ impl Metrics {
         ] {
             one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));
         }
+        // an alert sees a rise only from a value before
+        for name in ["semgate_authority_unsigned_total", "semgate_authority_followers_ahead_total"] {
+            one.add(name, &[], 0);
+        }
         for (name, what) in [
             ("semgate_authority_log_size", "entries of the log"),
             ("semgate_authority_contexts", "published contexts"),
@@ -74,6 +80,8 @@ impl Metrics {
                 "semgate_authority_reserve_whole",
                 "1 while the reserved room is complete, 0 while publishing waits for it",
             ),
+            ("semgate_authority_clock_wrong", "1 while nothing is signed by this clock, by the reason"),
+            ("semgate_authority_cosignatures", "cosignatures of the newest checkpoint"),
             ("semgate_authority_head_issued_seconds", "issued_at of the current head, unix time"),
             ("semgate_authority_head_next_update_seconds", "next_update of the current head, unix time"),
             ("semgate_authority_certificate_not_after_seconds", "end of a role's certificate, unix time"),

@@ -10,6 +10,7 @@ mod read;
 mod retired;
 mod route;
 mod rules;
+mod traces;
 mod trust;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use route::{
     A2aOptions, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions, OwnedOptions,
     Part, RouteConfig, SpeechOptions, Transport,
 };
+pub use traces::{Share, TracesConfig};
 pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 
 /// Bytes of one audit record for policy inputs. 16 KiB: about fifty questions. A larger input leaves only its size.
@@ -88,6 +90,9 @@ pub struct Config {
     /// Path of the file; `None` if parsed from text.
     #[serde(skip)]
     pub source: Option<PathBuf>,
+    /// Name of the gateway in records and spans.
+    #[serde(default = "Config::host", deserialize_with = "read::name")]
+    pub name: String,
     /// State directory, which holds the followers' memory.
     pub state: PathBuf,
     /// Admin address (plain HTTP, loopback).
@@ -102,6 +107,8 @@ pub struct Config {
     /// True to force each batch of audit records to disk (fsync) after the write.
     #[serde(default)]
     pub audit_fsync: bool,
+    /// File of the same records as OCSF events, mode 0600.
+    pub audit_ocsf: Option<PathBuf>,
     /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
     #[serde(default, with = "audit_values")]
     pub audit_values: Option<BTreeMap<String, KeepAs>>,
@@ -130,6 +137,8 @@ pub struct Config {
     /// The operator's own floors, in addition to the authorities'.
     #[serde(default, with = "floors")]
     pub floors: Vec<(Line, Version)>,
+    /// Receiver of spans.
+    pub traces: Option<TracesConfig>,
     /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
     /// All limits.
@@ -138,6 +147,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The host's name, as far as its characters may stand in a name.
+    fn host() -> String {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let named = |c: &char| c.is_ascii_alphanumeric() || "-._".contains(*c);
+        let name: String = host.chars().filter(named).take(64).collect();
+        if name.is_empty() { "semgate".to_owned() } else { name }
+    }
+
     /// Loopback, and away from well-known ports.
     fn admin() -> SocketAddr {
         (Ipv4Addr::LOCALHOST, 9470).into()

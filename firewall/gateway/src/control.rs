@@ -7,3 +7,4 @@ pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod persistence;
 pub(crate) mod policy_state;
+pub(crate) mod traces;

@@ -29,6 +29,7 @@ pub(crate) mod relay;
 pub(crate) mod reply;
 pub(crate) mod round_trip;
 pub(crate) mod socket;
+pub(crate) mod trace;
 pub(crate) mod upstream_head;
 
 use std::rc::Rc;
@@ -44,6 +45,7 @@ use exchange::{Exchange, Stopped};
 use identify::Identity;
 use receive::Received;
 use receive::unread::Unread;
+use trace::Trace;
 
 use crate::server::framing::Serving;
 use crate::server::worker::RouteWorker;
@@ -63,11 +65,15 @@ pub(crate) async fn serve(
 ) -> Answer {
     let parts = request.parts;
     let manner = protocol::manner(&worker.rules, &parts.method, parts.uri.path(), &parts.headers);
-    let exchange = Exchange::new(&worker, &identity, serving.caller(), manner, worker.decisions.next());
+    let decision = worker.decisions.next();
+    let trace = Trace::of(&worker, decision, parts);
+    let exchange =
+        Exchange { trace, ..Exchange::new(&worker, &identity, serving.caller(), manner, decision) };
     let mut answer = match exchange.run(&serving, request).await {
         Ok(answer) => answer.map(|body| body.holding(serving, exchange.charge.clone())),
         Err(stopped) => exchange.refuse(&stopped).await,
     };
+    exchange.trace.answered(answer.status());
     if parts.method == Method::HEAD {
         answer = answer::head_of(answer);
     }

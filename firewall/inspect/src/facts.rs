@@ -3,6 +3,7 @@
 use crate::{Code, Differs, Limited};
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
+use semgate_protocol::trace::TraceParent;
 use std::sync::Arc;
 
 /// Direction of a message.
@@ -57,6 +58,10 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The MCP tool that is called or answers, if no context names it and the route admits such tools.
     pub unnamed_tool: Option<String>,
+    /// The method or operation as the protocol writes it.
+    pub method: Option<&'static str>,
+    /// The position in a trace, if `_meta` of MCP states one. No policy sees it.
+    pub trace: Option<TraceParent>,
     /// Members removed before judgement: JSON Pointers into the message as received, at most
     /// [`MAX_POINTERS`](semgate_protocol::removal::MAX_POINTERS).
     pub removed: Vec<String>,

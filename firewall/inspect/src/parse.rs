@@ -316,6 +316,8 @@ impl<'c, 'j> Parsed<'c, 'j> {
             performative: Some(self.message.performative),
             context,
             unnamed_tool: self.unnamed.map(str::to_owned),
+            method: self.message.method(),
+            trace: self.message.trace,
             ..self.case.facts()
         }
     }

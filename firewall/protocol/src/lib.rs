@@ -21,6 +21,7 @@ mod protocol;
 pub mod removal;
 mod rpc;
 mod text;
+pub mod trace;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};

@@ -3,6 +3,7 @@
 use crate::{
     JoinedTexts, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
+    trace::TraceParent,
 };
 use semgate_contexts::{Performative, json};
 use std::fmt;
@@ -269,6 +270,8 @@ pub struct Message<'j> {
     /// In MCP: the characters of free text outside the instances and their marked members, such as names of client and
     /// server.
     pub prose: u64,
+    /// In MCP requests: the position in a trace.
+    pub trace: Option<TraceParent>,
     /// The JSON-RPC id, in JSON-RPC bindings.
     pub rpc_id: Option<RpcId>,
     /// True only if nothing is said. In A2A: an empty reply, or a bare task status without message, artifact or history. In
@@ -305,6 +308,7 @@ impl<'j> Message<'j> {
             gap: None,
             uninspectable: None,
             prose: 0,
+            trace: None,
             rpc_id: None,
             acknowledges: false,
             state: None,
@@ -312,6 +316,13 @@ impl<'j> Message<'j> {
             joined_texts: Vec::new(),
             pieces: Vec::new(),
         }
+    }
+
+    /// The method or operation as the protocol writes it.
+    pub fn method(&self) -> Option<&'static str> {
+        let asked = self.mcp.as_ref().map(|asked| asked.operation);
+        let of_mcp = asked.or(self.rpc.map(|(_, operation)| operation));
+        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str))
     }
 
     pub(crate) fn note_gap(&mut self, pointer: Pointer<'j>, what: &'static str) {

@@ -14,7 +14,7 @@ mod shape;
 
 pub(crate) use a2a::{is_context_key, message as a2a_message};
 pub use keys::{BadMetaKey, MetaKeys};
-pub(crate) use keys::{listed_fit, trace};
+pub(crate) use keys::{listed_fit, traces};
 pub(crate) use mcp::{CLIENT, message as mcp_message};
 
 use crate::{Protocol, Reading, mcp::Asked};

@@ -47,6 +47,7 @@ pub(super) fn complete(config: &mut Config, base: &Path) -> Result<(), ConfigFau
         route.a2a.card_from.iter_mut().for_each(|from| from.rebase(base));
         route.a2a.push.iter_mut().for_each(|push| push.rebase(base));
     }
+    config.traces.iter_mut().for_each(|traces| traces.complete(base));
     for path in paths(config) {
         *path = base.join(&*path);
     }
@@ -56,13 +57,14 @@ pub(super) fn complete(config: &mut Config, base: &Path) -> Result<(), ConfigFau
 /// Every path of a file or directory.
 fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     let mut paths = vec![&mut config.state, &mut config.audit];
-    paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret));
+    paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret).chain(&mut config.audit_ocsf));
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
     paths.extend(config.trust_domains.iter_mut().map(|domain| &mut domain.roots));
     paths.extend(config.credential_issuers.iter_mut().map(|issuer| &mut issuer.keys));
     paths.extend(config.authorities.iter_mut().flat_map(|a| [&mut a.roots, &mut a.tls_roots]));
+    paths.extend(config.traces.iter_mut().flat_map(|t| t.headers.iter_mut().chain(&mut t.tls_roots)));
     for route in &mut config.routes {
         paths.extend(&mut route.a2a.card_keys);
         paths.extend(route.agent.handshake.iter_mut().flat_map(|own| [&mut own.certificate, &mut own.key]));
@@ -93,6 +95,10 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
     deny(!config.admin.ip().is_loopback(), || ConfigFault::plain_text("admin"))?;
+    if config.audit_ocsf.as_ref() == Some(&config.audit) {
+        return Err(ConfigFault::value("audit_ocsf", "another file than `audit`"));
+    }
+    config.traces.as_ref().map_or(Ok(()), super::TracesConfig::check)?;
     match (&config.policies, &config.policy_bundle) {
         // a directory next to a required bundle would be unsigned
         (Some(_), Some(_)) => return Err(ConfigFault::value("policy_bundle", "in place of `policies`")),

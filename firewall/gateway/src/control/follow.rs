@@ -7,7 +7,7 @@
 mod aside;
 mod authority;
 mod crls;
-mod fetch;
+pub(in crate::control) mod fetch;
 mod follower_states;
 mod hints;
 mod obstacle;
@@ -132,7 +132,7 @@ fn spawn_crls(
         let from = config.authorities.iter().find(|authority| authority.name == source.authority);
         let Some(from) = from else { continue };
         let tls = materials::authority(config, from)?;
-        let fetcher = fetch::Fetcher::new(&from.url, tls, config.limits.fetch_timeout);
+        let fetcher = fetch::Fetcher::new(&from.url, Some(tls), config.limits.fetch_timeout);
         let task = crls::Task {
             domain: domain.name.clone(),
             roots: domain.roots.clone(),
@@ -305,6 +305,7 @@ impl Publisher {
         set("semgate_held_bytes", &[], self.shared.accounts.held() as u64);
         set("semgate_audit_written", &[], self.shared.audit.written());
         set("semgate_audit_lost", &[], self.shared.audit.lost());
+        set("semgate_audit_ocsf_lost", &[], self.shared.audit.ocsf_lost());
         for view in generation.views() {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());

@@ -63,6 +63,8 @@ impl Metrics {
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
             ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
+            ("semgate_spans_exported_total", "Spans that the receiver took."),
+            ("semgate_spans_lost_total", "Spans that found no room or that the receiver did not take."),
             ("semgate_log_lines_lost_total", "Log lines lost because standard error was too slow."),
         ];
         for (name, text) in counters {
@@ -74,6 +76,10 @@ impl Metrics {
             ("semgate_log_size", "Size of the authority's log as followed."),
             ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
             ("semgate_contexts", "Known contexts of the authority."),
+            ("semgate_context_bytes", "Estimated bytes of the compiled contexts of the authority."),
+            ("semgate_contexts_left_out", "Contexts of the authority that found no room."),
+            ("semgate_contexts_unrecognised", "Contexts of the authority that lack recognition."),
+            ("semgate_log_keys_unlisted", "Configured log keys of the authority that no trust list names."),
             (
                 "semgate_memory_whole",
                 "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
@@ -101,6 +107,7 @@ impl Metrics {
             ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
+            ("semgate_audit_ocsf_lost", "OCSF events that were lost; their audit records were not."),
         ];
         for (name, text) in gauges {
             self.0.recorder.describe_gauge(name.into(), None, text.into());

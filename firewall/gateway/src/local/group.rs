@@ -82,9 +82,11 @@ impl Exchange<'_> {
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
             let (caller, shown, charge) = (self.caller.clone(), self.shown.clone(), self.charge.clone());
+            let trace = self.trace.again(member, self.decision);
             // dropped with the set: each unfinished member leaves a record
             asked.push(async move {
                 let exchange = Exchange {
+                    trace,
                     charge,
                     shown,
                     began,

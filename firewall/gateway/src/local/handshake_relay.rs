@@ -181,6 +181,7 @@ impl Exchange<'_> {
             waits: Duration::ZERO,
             events: false,
             decision: self.decision.text(&mut buffer),
+            trace: &self.trace,
             resealed: Some(Resealed { address: &worker.handshakes.agent, body: anew }),
         };
         let whole = self.attended(|| facts.clone(), async {

@@ -128,6 +128,7 @@ impl Exchange<'_> {
         let exchange = Exchange {
             charge: self.charge.clone(),
             shown: self.shown.clone(),
+            trace: self.trace.again(self.worker, decision),
             ..Exchange::new(self.worker, self.identity, self.caller.clone(), self.manner, decision)
         };
         // counts like any other message of the caller

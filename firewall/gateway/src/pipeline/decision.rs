@@ -25,6 +25,11 @@ impl fmt::Debug for DecisionId {
 }
 
 impl DecisionId {
+    /// The random bits.
+    pub(crate) const fn bits(self) -> u128 {
+        self.0
+    }
+
     /// Writes the text into the caller's buffer.
     pub(crate) fn text<'b>(&self, buffer: &'b mut [u8; 26]) -> &'b str {
         // 26 digits hold 130 bits: the last one has the low three bits, shifted up as RFC 4648 pads

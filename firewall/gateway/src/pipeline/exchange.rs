@@ -19,6 +19,7 @@ use crate::pipeline::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::pipeline::refuse::{self, Manner};
 use crate::pipeline::relay::Of;
 use crate::pipeline::reply::Stamp;
+use crate::pipeline::trace::Trace;
 use crate::server::account::{Charge, Recording};
 use crate::server::framing::Caller;
 use crate::server::worker::RouteWorker;
@@ -40,6 +41,7 @@ pub(crate) struct Exchange<'w> {
     pub(crate) manner: Manner,
     pub(crate) decision: DecisionId,
     pub(crate) began: Instant,
+    pub(crate) trace: Rc<Trace>,
 }
 
 /// A refusal, and the direction of the message that it stopped.
@@ -97,6 +99,7 @@ impl<'w> Exchange<'w> {
             manner,
             decision,
             began: Instant::now(),
+            trace: Rc::default(),
         }
     }
 }
@@ -145,6 +148,7 @@ impl Exchange<'_> {
             manner: self.manner,
             decision: self.decision,
             began: self.began,
+            trace: Rc::clone(&self.trace),
             facts,
             opens: None,
         }
@@ -175,7 +179,9 @@ impl Exchange<'_> {
     }
 
     pub(crate) fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        self.worker.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
+        let traced = self.trace.record(&facts);
+        let record = Record::of(self.decision, outcome, facts, self.began);
+        self.worker.shared.audit.record(Record { traced, ..record })
     }
 
     /// Space for the body of the request.
@@ -209,8 +215,9 @@ impl Exchange<'_> {
                 decision = %self.decision, code = %refusal.code(), route = self.worker.route.name, detail = refusal.detail(),
                 others, "{}", refusal.reason()
             );
+            let traced = self.trace.record(&facts);
             let record = Record::of(self.decision, Outcome::Refused(refusal.code()), facts, self.began);
-            if shared.audit.record(Record { others, ..record }).is_err() {
+            if shared.audit.record(Record { others, traced, ..record }).is_err() {
                 self.identity.account().not_recorded(refusal.code(), others, shared.now());
             }
         }

@@ -82,6 +82,7 @@ fn common_headers(headers: &mut HeaderMap, address: &Address, upstream: &Upstrea
     for (name, value) in upstream.credentials {
         headers.insert(name, value.clone());
     }
+    upstream.trace.add(headers);
     headers.insert(SENDER, upstream.identity.sender().clone());
     if let Some(certificate) = upstream.identity.client_cert() {
         headers.insert(CLIENT_CERT, certificate.clone());

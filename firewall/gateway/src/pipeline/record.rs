@@ -6,7 +6,9 @@
 //! accepts them.
 
 mod line;
+mod ocsf;
 pub(crate) mod repeated;
+pub(crate) mod spans;
 mod writer;
 
 #[cfg(test)]
@@ -21,7 +23,9 @@ use std::time::{Duration, Instant};
 
 use semgate_inspect::{Code, Facts};
 
+use self::spans::{Collector, Ended};
 use crate::clock::unix_now;
+use crate::config::Share;
 use crate::fault::RunFault;
 use crate::pipeline::decision::DecisionId;
 
@@ -42,6 +46,17 @@ pub(crate) enum Outcome {
     Abandoned,
 }
 
+impl Outcome {
+    /// Verdict of the record.
+    pub(crate) const fn verdict(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Refused(_) => "refused",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
 /// One record for the writer. Holds identifiers only, never a payload value.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -53,13 +68,35 @@ pub(crate) struct Record {
     pub(crate) duration_us: u64,
     /// Number of further refusals of the same agent and code that this record covers.
     pub(crate) others: u64,
+    pub(crate) traced: Traced,
+}
+
+/// Ids of the spans of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpanIds {
+    pub(crate) trace_id: u128,
+    /// The caller's span.
+    pub(crate) parent: Option<u64>,
+    pub(crate) server: u64,
+    pub(crate) client: u64,
+}
+
+/// The trace of a message, as its record shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// Id of the trace, if there is one.
+    pub(crate) trace_id: Option<u128>,
+    /// Spans that are made of the record.
+    pub(crate) spans: Option<SpanIds>,
+    /// Trace headers that did not fit.
+    pub(crate) dropped: Vec<&'static str>,
 }
 
 impl Record {
     /// Record at the present time of a message that arrived at `began`.
     pub(crate) fn of(decision: DecisionId, outcome: Outcome, facts: Facts, began: Instant) -> Self {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0 }
+        Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0, traced: Traced::default() }
     }
 }
 
@@ -74,6 +111,8 @@ pub(crate) struct NotRecorded;
 
 enum Item {
     Record(Box<Record>),
+    /// The end of a message that has spans.
+    Ended(Box<Ended>),
     Reopen,
     End,
 }
@@ -85,6 +124,7 @@ struct Health {
     ending: AtomicBool,
     written: AtomicU64,
     lost: AtomicU64,
+    ocsf_lost: AtomicU64,
 }
 
 /// Sending end of the queue. Cheap to clone.
@@ -92,6 +132,25 @@ struct Health {
 pub(crate) struct Audit {
     queue: SyncSender<Item>,
     health: Arc<Health>,
+    /// Share of messages that have spans.
+    sample: Option<Share>,
+}
+
+/// The file, and what else is made of the records.
+pub(crate) struct AuditFile {
+    pub(crate) path: PathBuf,
+    pub(crate) fsync: bool,
+    /// Name of the gateway.
+    pub(crate) gateway: String,
+    /// File of the same records in OCSF.
+    pub(crate) ocsf: Option<PathBuf>,
+    pub(crate) spans: Option<Spans>,
+}
+
+/// Maker of spans, and the share of messages that have some.
+pub(crate) struct Spans {
+    pub(crate) sample: Share,
+    pub(crate) collector: Collector,
 }
 
 /// The writing thread.
@@ -106,16 +165,17 @@ impl Audit {
     ///
     /// # Errors
     /// The file cannot be opened. A gateway without an audit does not run.
-    pub(crate) fn open(path: PathBuf, fsync: bool, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
+    pub(crate) fn open(file: AuditFile, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
         let health = Arc::new(Health::default());
-        let file = writer::Writer::open(path, fsync, Arc::clone(&health))?;
+        let sample = file.spans.as_ref().map(|spans| spans.sample);
+        let file = writer::Writer::open(file, Arc::clone(&health))?;
         let (sender, receiver) = sync_channel(queue);
         let thread = std::thread::Builder::new()
             .name("semgate-audit".to_owned())
             .spawn(move || file.run(&receiver))
             .map_err(|e| RunFault::system("audit thread", e))?;
         let writer = AuditWriter { queue: sender.clone(), health: Arc::clone(&health), thread };
-        Ok((Self { queue: sender, health }, writer))
+        Ok((Self { queue: sender, health, sample }, writer))
     }
 
     /// Opens the file as [`Audit::open`] does, and closes it again.
@@ -152,6 +212,16 @@ impl Audit {
         if self.health.failing.load(Ordering::Relaxed) { Err(NotRecorded) } else { Ok(Recorded(())) }
     }
 
+    /// Share of messages that have spans, if any have.
+    pub(crate) const fn sample(&self) -> Option<Share> {
+        self.sample
+    }
+
+    /// Finishes the spans of a message. Without room they are lost.
+    pub(crate) fn ended(&self, ended: Ended) {
+        let _ = self.queue.try_send(Item::Ended(Box::new(ended)));
+    }
+
     /// Number of records written since the start.
     pub(crate) fn written(&self) -> u64 {
         self.health.written.load(Ordering::Relaxed)
@@ -160,6 +230,11 @@ impl Audit {
     /// Number of records that found no room.
     pub(crate) fn lost(&self) -> u64 {
         self.health.lost.load(Ordering::Relaxed)
+    }
+
+    /// Number of OCSF events that were lost.
+    pub(crate) fn ocsf_lost(&self) -> u64 {
+        self.health.ocsf_lost.load(Ordering::Relaxed)
     }
 
     /// Reopens the file by its name, for log rotation. Keeps the old file if that fails.

@@ -63,6 +63,7 @@ impl Exchange<'_> {
             waits: call::waits(&worker.shared.limits, &call, admitted.waits),
             events: admitted.events,
             decision: self.decision.text(&mut buffer),
+            trace: &self.trace,
             resealed: None,
         };
         let facts = reply_facts(ready.permit.facts());

@@ -9,6 +9,7 @@ use semgate_protocol::Call;
 use crate::pipeline::admit::a2a::Target;
 use crate::pipeline::admit::headers::Media;
 use crate::pipeline::identify::Identity;
+use crate::pipeline::trace::Trace;
 use crate::upstream::address::Address;
 
 /// Facts for the agent besides the message bytes.
@@ -32,6 +33,7 @@ pub(crate) struct UpstreamHead<'t> {
     /// The caller's credentials for the agent, if the route forwards them.
     pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
     pub(crate) decision: &'t str,
+    pub(crate) trace: &'t Trace,
     /// Handshakes: their target, and a replacement body, if any.
     pub(crate) resealed: Option<Resealed<'t>>,
 }

@@ -76,6 +76,7 @@ impl Parts {
         let open = |authority| follow::open(config, authority, memory);
         let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
         let _ = crate::server::materials::lock_keys(config)?;
+        crate::control::traces::check(config)?;
         for authority in &config.authorities {
             let _ = crate::server::materials::authority(config, authority)?;
         }

@@ -2,17 +2,19 @@
 //! log.
 
 use super::{Bound, start};
-use crate::config::{Config, Listen, RouteConfig};
+use crate::config::{Config, Listen, RouteConfig, TracesConfig};
 use crate::control::admin::Admin;
 use crate::control::follow::{First, Follow, FollowerStates, Memory};
 use crate::control::health::Health;
 use crate::control::metrics::Metrics;
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
 use crate::control::policy_state::{PolicyState, PolicyStates};
+use crate::control::traces::Exporter;
 use crate::fault::RunFault;
 use crate::pipeline::admit::host::Names;
 use crate::pipeline::record::repeated::{record_counts, record_last};
-use crate::pipeline::record::{Audit, AuditWriter};
+use crate::pipeline::record::spans::{Collector, Finished};
+use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
 use crate::server::listen::{self, BoundRoute};
 use crate::server::shared::Shared;
 use arc_swap::ArcSwap;
@@ -73,7 +75,15 @@ pub(super) fn start(
     let policies = Arc::new(policies);
     let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
-    let (audit, writer) = Audit::open(config.audit.clone(), config.audit_fsync, AUDIT_QUEUE)?;
+    let (spans, finished) = config.traces.as_ref().map(spans).unzip();
+    let file = AuditFile {
+        path: config.audit.clone(),
+        fsync: config.audit_fsync,
+        gateway: config.name.clone(),
+        ocsf: config.audit_ocsf.clone(),
+        spans,
+    };
+    let (audit, writer) = Audit::open(file, AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
@@ -129,7 +139,8 @@ pub(super) fn start(
     let (end, ending) = watch::channel(false);
     let names = Names::of_admin(admin_address, &config.routes);
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
-        local.block_on(runtime, background(follow, admin, names, admin_socket, ending))
+        let background = Background { follow, admin, names, socket: admin_socket, finished };
+        local.block_on(runtime, background.run(ending))
     })?;
     Ok((
         Bound { routes, admin: admin_address },
@@ -222,26 +233,54 @@ fn url(route: &RouteConfig, taken: &Listen) -> String {
     }
 }
 
-/// Runs the thread that follows authorities and answers the operator.
-async fn background(
+/// Maker of spans, and its end at the exporter.
+fn spans(traces: &TracesConfig) -> (Spans, Finished) {
+    let (collector, finished) = Collector::new();
+    (Spans { sample: traces.sample, collector }, finished)
+}
+
+/// Work of the thread that follows authorities, answers the operator and exports spans.
+struct Background {
     follow: Follow,
     admin: Admin,
     names: Names,
     socket: std::net::TcpListener,
-    mut end: watch::Receiver<bool>,
-) -> Result<(), RunFault> {
-    let shared = Arc::clone(&follow.shared);
-    follow.spawn()?;
-    let counting = Arc::clone(&shared);
-    tokio::task::spawn_local(async move { record_counts(&counting).await });
-    let listener = tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
-    let serve = axum::serve(listener, admin.router(names));
-    tokio::task::spawn_local(async move {
-        if let Err(why) = serve.await {
-            tracing::error!(%why, "the admin address ended");
+    /// Spans, if they are exported.
+    finished: Option<Finished>,
+}
+
+impl Background {
+    /// Runs until the end.
+    async fn run(self, mut end: watch::Receiver<bool>) -> Result<(), RunFault> {
+        let Self { follow, admin, names, socket, finished } = self;
+        let (config, metrics) = (Arc::clone(&follow.config), follow.metrics.clone());
+        let exporter = config.traces.as_ref().zip(finished);
+        let exporter = exporter.map(|(traces, finished)| Exporter::new(&config, traces, finished, &metrics));
+        let mut exporter = exporter.transpose()?;
+        let shared = Arc::clone(&follow.shared);
+        follow.spawn()?;
+        let counting = Arc::clone(&shared);
+        tokio::task::spawn_local(async move { record_counts(&counting).await });
+        let listener =
+            tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
+        let serve = axum::serve(listener, admin.router(names));
+        tokio::task::spawn_local(async move {
+            if let Err(why) = serve.await {
+                tracing::error!(%why, "the admin address ended");
+            }
+        });
+        let end = async { drop(end.wait_for(|end| *end).await) };
+        match &mut exporter {
+            Some(exporter) => tokio::select! {
+                () = end => {}
+                () = exporter.run() => {}
+            },
+            None => end.await,
         }
-    });
-    let _ = end.wait_for(|end| *end).await;
-    record_last(&shared);
-    Ok(())
+        record_last(&shared);
+        if let Some(exporter) = &mut exporter {
+            exporter.finish().await;
+        }
+        Ok(())
+    }
 }

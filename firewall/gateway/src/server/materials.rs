@@ -18,7 +18,7 @@ use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
 use crate::clock::unix_now;
-use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, RouteConfig};
+use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, RouteConfig, TracesConfig};
 use crate::control::crls::Stores;
 use crate::fault::RunFault;
 use crate::local::card::CardKeys;
@@ -229,8 +229,12 @@ pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
 pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
     let handshakes = config.routes.iter().filter_map(|route| route.agent.handshake.as_ref());
     let keys = config.tls.iter().map(|files| &files.key).chain(handshakes.map(|choice| &choice.key));
-    let mut open: Vec<PathBuf> =
-        keys.chain(&config.lock_secret).filter(|path| is_open(path)).cloned().collect();
+    let mut open: Vec<PathBuf> = keys
+        .chain(&config.lock_secret)
+        .chain(config.traces.iter().flat_map(|traces| &traces.headers))
+        .filter(|path| is_open(path))
+        .cloned()
+        .collect();
     open.sort();
     open.dedup();
     open
@@ -238,6 +242,24 @@ pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
 
 fn is_open(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+}
+
+/// TLS towards the receiver of spans; `None` for a plain one on this machine.
+///
+/// # Errors
+/// Unreadable roots.
+pub(crate) fn receiver(
+    config: &Config,
+    traces: &TracesConfig,
+) -> Result<Option<Arc<ClientConfig>>, RunFault> {
+    if !traces.endpoint.tls {
+        return Ok(None);
+    }
+    let missing = || RunFault::Tls { why: "an https receiver of traces needs `tls_roots`".to_owned() };
+    let path = traces.tls_roots.as_ref().ok_or_else(missing)?;
+    let trust = ServerTrust { roots: roots(path, config)?, expected: ExpectedServer::Named };
+    let client = client_config(trust, None, Arc::new(DefaultTimeProvider));
+    client.map(Arc::new).map(Some).map_err(|e| RunFault::Tls { why: e.to_string() })
 }
 
 /// TLS towards an authority, which serves everyone. Presents the gateway's certificate if `present_certificate` is set.

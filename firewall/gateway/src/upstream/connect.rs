@@ -158,9 +158,9 @@ impl Connector {
         Self { endpoint: upstream.endpoint.clone(), secure, speak, timeout, freed: Arc::default(), core }
     }
 
-    /// Connector to an address with a fixed configuration, or to a plain local one.
-    pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
-        let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
+    /// Connector to an address with a fixed configuration. Only a plain local one needs none.
+    pub(crate) fn fixed(upstream: &Upstream, tls: Option<Arc<ClientConfig>>, timeout: Duration) -> Self {
+        let secure = tls.filter(|_| upstream.tls).map_or(Secure::No, Secure::Fixed);
         let freed = Arc::default();
         Self {
             endpoint: upstream.endpoint.clone(),

@@ -5,7 +5,7 @@ use crate::{
     Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
     member::{Read, at, object, unknown},
     model::Vocabulary,
-    removal::{is_context_key, listed_fit, trace},
+    removal::{is_context_key, listed_fit, traces},
 };
 use semgate_contexts::{
     Performative,
@@ -100,7 +100,7 @@ impl Frame<'_> {
         let keys = self.reading.meta;
         let stands = |key: &str, value: &Json<'_>| {
             let extension = self.reading.extension;
-            key == extension || trace(key, value) || (keys.lists(key) && !is_context_key(extension, key))
+            key == extension || traces(key, value) || (keys.lists(key) && !is_context_key(extension, key))
         };
         match members.iter().find(|(key, value)| !stands(key, value)) {
             Some((key, _)) => unknown(path, key),

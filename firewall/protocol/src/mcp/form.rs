@@ -176,12 +176,3 @@ pub(super) fn token(json: &Json<'_>, path: &str, member: &str) -> Read<RpcId> {
     RpcId::read(json)
         .ok_or_else(|| MessageFault::malformed(at(path, member), "is neither an identifier nor an integer"))
 }
-
-/// Keys of W3C Trace Context and Baggage, by their characters.
-pub(super) fn trace(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
-    string(json, path, member)?;
-    if crate::removal::trace(member, json) {
-        return Ok(());
-    }
-    Err(MessageFault::malformed(at(path, member), "is not a trace context"))
-}

@@ -6,6 +6,7 @@ use crate::{
     member::{Read, at, id, object, required, string, unknown},
     model::Message,
     removal::listed_fit,
+    trace::{self, TraceParent},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
 
@@ -55,7 +56,8 @@ pub(super) fn read<'j>(
             // the version before has these in `initialize`, or not at all
             _ if key.starts_with(OWN) && version.has_sessions() => return unknown(path, key),
             (CLAIM, _) => meta.performative = claim(value, path, allowed, out)?,
-            ("traceparent" | "tracestate" | "baggage", _) => form::trace(value, path, key)?,
+            (trace::TRACEPARENT, Of::Request) => out.trace = trace_parent(value, path, key)?,
+            (trace::TRACEPARENT | trace::TRACESTATE | trace::BAGGAGE, _) => passes(value, path, key)?,
             ("progressToken", Of::Request) => meta.progress = Some(form::token(value, path, key)?),
             // the version is settled before
             (VERSION, Of::Request) => drop(string(value, path, key)?),
@@ -84,6 +86,20 @@ pub(super) fn read<'j>(
         }
     }
     Ok(meta)
+}
+
+/// The position in a trace. Its removal left none that does not pass.
+fn trace_parent(json: &Json<'_>, path: &str, member: &str) -> Read<Option<TraceParent>> {
+    passes(json, path, member)?;
+    Ok(json.as_str().and_then(TraceParent::parse))
+}
+
+/// A trace key with a value that passes.
+fn passes(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    if trace::fits(member, string(json, path, member)?) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(at(path, member), "is not a trace context"))
 }
 
 /// F0-10: the table decides what a message is; the claim may choose only among what its row allows.

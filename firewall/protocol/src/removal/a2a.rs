@@ -71,7 +71,7 @@ impl<'j> Walk<'_, 'j> {
     pub(super) fn metadata(&mut self, path: &Path<'_>, member: &str, json: &'j Json<'j>) {
         let extension = self.reading.extension;
         self.keys(path, member, json, |key, value| {
-            key == extension || is_context_key(extension, key) || keys::trace(key, value)
+            key == extension || is_context_key(extension, key) || keys::traces(key, value)
         });
     }
 }

@@ -1,12 +1,9 @@
 //! Keys of `_meta` and of A2A metadata: known keys, keys that a route lists, and closed keys.
 
 use super::{Path, Walk};
-use crate::{MessageFault, member::Read};
+use crate::{MessageFault, member::Read, trace};
 use semgate_contexts::json::{Json, Object, folded};
 use std::fmt;
-
-/// Keys of W3C Trace Context and Baggage, which operators correlate by.
-pub(crate) const TRACE: &[&str] = &["traceparent", "tracestate", "baggage"];
 
 /// Every key that some place of `_meta` knows without a reserved prefix.
 const KNOWN: &[&str] = &["progressToken", "traceparent", "tracestate", "baggage"];
@@ -142,20 +139,9 @@ pub(crate) fn listed_fit(members: &Object<'_>, path: &str, keys: &MetaKeys) -> R
     Err(MessageFault::malformed(path, "holds more than 4096 bytes under the keys that the route lists"))
 }
 
-/// True of a trace key whose value has the form of W3C Trace Context or Baggage, within its bounds.
-pub(crate) fn trace(key: &str, value: &Json<'_>) -> bool {
-    let Some(text) = value.as_str() else { return false };
-    let graphic = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
-    match key {
-        "traceparent" => text.len() == 55 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
-        "tracestate" => text.len() <= 512 && graphic(text),
-        // blanks stand around `,`, `;` and `=` alone, so that no sentence travels here
-        "baggage" => {
-            text.len() <= 8_192
-                && text.split([',', ';', '=']).all(|part| graphic(part.trim_matches([' ', '\t'])))
-        }
-        _ => false,
-    }
+/// True of a key of [`trace`] whose value passes.
+pub(crate) fn traces(key: &str, value: &Json<'_>) -> bool {
+    value.as_str().is_some_and(|text| trace::fits(key, text))
 }
 
 impl<'j> Walk<'_, 'j> {

@@ -2,21 +2,24 @@
 
 use super::{
     Author, Path, Walk,
-    keys::TRACE,
+    keys::traces,
     shape::{
         Carried,
         Is::{self, Blocks, Capabilities, Items, Named, Plain, Tools, Value},
         Shape, Unknown,
     },
 };
-use crate::mcp::{Operation, Revision};
+use crate::{
+    mcp::{Operation, Revision},
+    trace,
+};
 use semgate_contexts::json::{Json, Object};
 
 pub(super) const META: &str = "_meta";
 
-/// Keys of `_meta` that a place knows, apart from those in reserved prefixes.
+/// Keys of `_meta` that a place knows, apart from those in reserved prefixes. A trace key counts only with a value that passes.
 const OF_REQUEST: &[&str] = &["progressToken", "traceparent", "tracestate", "baggage"];
-const OF_RESULT: &[&str] = TRACE;
+const OF_RESULT: &[&str] = trace::NAMES;
 pub(super) const INSIDE: &[&str] = &[];
 
 /// Capabilities of clients that are carried.
@@ -283,7 +286,8 @@ impl<'j> Walk<'_, 'j> {
             return self.removal.add(path, META, value);
         }
         let Json::Object(members) = value else { return };
-        self.keys(path, META, value, |key, _| known.contains(&key));
+        let passes = |key: &str, value: &Json<'_>| !trace::NAMES.contains(&key) || traces(key, value);
+        self.keys(path, META, value, |key, value| known.contains(&key) && passes(key, value));
         let path = path.member(META);
         for (key, value) in members.iter() {
             let here = path.member(key);

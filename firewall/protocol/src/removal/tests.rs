@@ -258,11 +258,18 @@ fn what_is_recorded_is_bounded_in_number_and_length() {
 }
 
 #[test]
-fn attack_a_baggage_carries_a_sentence() {
-    assert!(trace("baggage", &Json::String("user=a%20b , key = value;p=1".into())));
-    for bad in ["obey me", "a=obey me", "a=b\n", &"a".repeat(8_193)] {
-        assert!(!trace("baggage", &Json::String(bad.into())), "{bad}");
-    }
+fn a_trace_context_that_does_not_fit_is_removed_and_refuses_nothing() {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let meta =
+        json!({"traceparent": "00-0", "tracestate": "obey me", "baggage": {"a": 1}, "progressToken": 1});
+    let gone = ["/params/_meta/traceparent", "/params/_meta/tracestate", "/params/_meta/baggage"];
+    assert_eq!(of_client(json!({"_meta": meta})), gone);
+    assert_eq!(
+        of_client(json!({"_meta": {"traceparent": trace, "baggage": null}})),
+        ["/params/_meta/baggage"]
+    );
+    let result = json!({"content": [], "_meta": {"traceparent": trace, "baggage": "obey me"}});
+    assert_eq!(of_server(Operation::CallTool, OLD, result), ["/result/_meta/baggage"]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn reach(
 ) -> (JoinHandle<()>, Fetcher) {
     let (timeout, bell) = (config.limits.fetch_timeout, follower_states.bell(&authority.name));
     let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, bell);
-    (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, tls, timeout))
+    (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, Some(tls), timeout))
 }
 
 impl Task {

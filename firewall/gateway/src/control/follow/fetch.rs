@@ -17,7 +17,7 @@ use crate::upstream::{ConnectFault, Connector, Link};
 
 /// Reason for a failed request.
 #[derive(Debug)]
-pub(super) enum FetchFault {
+pub(in crate::control) enum FetchFault {
     Connect(ConnectFault),
     /// The follower asked for a path that HTTP cannot express.
     Path,
@@ -37,7 +37,7 @@ impl fmt::Display for FetchFault {
     }
 }
 
-pub(super) struct Fetcher {
+pub(in crate::control) struct Fetcher {
     connector: Connector,
     host: String,
     timeout: Duration,
@@ -45,7 +45,7 @@ pub(super) struct Fetcher {
 }
 
 impl Fetcher {
-    pub(super) fn new(url: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
+    pub(in crate::control) fn new(url: &Upstream, tls: Option<Arc<ClientConfig>>, timeout: Duration) -> Self {
         let connector = Connector::fixed(url, tls, timeout);
         Self { connector, host: url.host_header(), timeout, kept: None }
     }
@@ -55,8 +55,23 @@ impl Fetcher {
     /// # Errors
     /// [`FetchFault`]; the connection is then dropped, and the next call opens another.
     pub(super) async fn get(&mut self, wanted: &Wanted) -> Result<Answer, FetchFault> {
+        let request = self.request(wanted)?;
+        self.send(request, wanted.max_bytes).await
+    }
+
+    /// Sends one request, with the host added. Follows no redirects, and reads at most one byte of the body more than `most`.
+    ///
+    /// # Errors
+    /// As [`Fetcher::get`].
+    pub(in crate::control) async fn send(
+        &mut self,
+        mut request: Request<Full<Bytes>>,
+        most: u64,
+    ) -> Result<Answer, FetchFault> {
+        let host = HeaderValue::try_from(self.host.as_str()).map_err(|_| FetchFault::Path)?;
+        request.headers_mut().insert(HOST, host);
         let kept = self.kept.take();
-        let whole = tokio::time::timeout(self.timeout, self.exchange(kept, wanted)).await;
+        let whole = tokio::time::timeout(self.timeout, self.exchange(kept, request, most)).await;
         let (answer, link) = whole.map_err(|_| FetchFault::Timeout)??;
         self.kept = link;
         Ok(answer)
@@ -65,7 +80,8 @@ impl Fetcher {
     async fn exchange(
         &self,
         kept: Option<Link>,
-        wanted: &Wanted,
+        request: Request<Full<Bytes>>,
+        most: u64,
     ) -> Result<(Answer, Option<Link>), FetchFault> {
         let kept = match kept {
             Some(mut link) => link.ready().await.is_ok().then_some(link),
@@ -75,12 +91,12 @@ impl Fetcher {
             Some(link) => link,
             None => self.connector.connect().await.map_err(FetchFault::Connect)?.link,
         };
-        let sent = link.try_send(self.request(wanted)?).await;
+        let sent = link.try_send(request).await;
         let response = sent.map_err(|fault| FetchFault::Http(fault.into_error()))?;
         let status = response.status().as_u16();
         let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
         let mut stream = response.into_body();
-        let limit = usize::try_from(wanted.max_bytes).unwrap_or(usize::MAX).saturating_add(1);
+        let limit = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
         let mut body = Vec::new();
         while let Some(frame) = stream.frame().await {
             let Ok(data) = frame.map_err(FetchFault::Http)?.into_data() else { continue };
@@ -99,7 +115,6 @@ impl Fetcher {
         *request.uri_mut() = Uri::try_from(wanted.path.as_str()).map_err(|_| FetchFault::Path)?;
         let value = |text: &str| HeaderValue::try_from(text).map_err(|_| FetchFault::Path);
         let headers = request.headers_mut();
-        headers.insert(HOST, value(&self.host)?);
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(etag) = &wanted.if_none_match {
             headers.insert(IF_NONE_MATCH, value(etag)?);

@@ -23,7 +23,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Notifies `hint` of every event, for ever.
 pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Duration, hint: Arc<Notify>) {
-    let connector = Connector::fixed(&url, tls, timeout);
+    let connector = Connector::fixed(&url, Some(tls), timeout);
     let host = url.host_header();
     let random = SystemRandom::new();
     let mut pause = FIRST_PAUSE;

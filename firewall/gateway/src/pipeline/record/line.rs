@@ -26,6 +26,11 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// Name of the gateway.
+    gateway: &'a str,
+    /// Id of the trace, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
     /// Number of further refusals of the same agent and code that the record covers.
     #[serde(skip_serializing_if = "is_none")]
     others: u64,
@@ -50,9 +55,9 @@ struct Line<'a> {
     /// Called or answering tool that no context names.
     #[serde(skip_serializing_if = "Option::is_none")]
     unnamed_tool: Option<&'a str>,
-    /// Pointers of members removed before inspection.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    removed: &'a [String],
+    /// Pointers of members removed before inspection, and names of dropped headers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<&'a str>,
     /// Digest of the policy set.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_digest: Option<String>,
@@ -103,21 +108,27 @@ impl<'a> Shadow<'a> {
     }
 }
 
+/// Facts of a line that its record does not hold.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp<'g> {
+    pub(super) n: u64,
+    pub(super) gateway: &'g str,
+}
+
 /// Appends the line of a record, including its newline.
-pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
-    let facts = &record.facts;
+pub(super) fn write(record: &Record, stamp: Stamp<'_>, out: &mut Vec<u8>) {
+    let Record { facts, traced, .. } = record;
     let mut buffer = [0; 26];
-    let (verdict, code) = match record.outcome {
-        Outcome::Allowed => ("allowed", None),
-        Outcome::Refused(code) => ("refused", Some(code.as_str())),
-        Outcome::Abandoned => ("abandoned", None),
+    let code = match record.outcome {
+        Outcome::Refused(code) => Some(code.as_str()),
+        Outcome::Allowed | Outcome::Abandoned => None,
     };
     let line = Line {
         time: record.time,
-        n,
+        n: stamp.n,
         decision_id: record.decision.text(&mut buffer),
         direction: facts.direction.as_str(),
-        verdict,
+        verdict: record.outcome.verdict(),
         code,
         sender: known(&facts.sender),
         receiver: known(&facts.receiver),
@@ -129,6 +140,8 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        gateway: stamp.gateway,
+        trace_id: traced.trace_id.map(|id| format!("{id:032x}")),
         others: record.others,
         learnt: &facts.learnt,
         limited: facts.limited.iter().map(Limited::of).collect(),
@@ -138,7 +151,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
         asked: facts.asked.as_deref().and_then(|asked| serde_json::from_str(asked).ok()),
         unnamed_tool: facts.unnamed_tool.as_deref(),
-        removed: &facts.removed,
+        removed: facts.removed.iter().map(String::as_str).chain(traced.dropped.iter().copied()).collect(),
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
         shadow: facts.shadow.as_deref().map(Shadow::of),
     };

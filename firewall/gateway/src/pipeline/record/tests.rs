@@ -5,6 +5,12 @@ use crate::pipeline::decision::Decisions;
 use semgate_contexts::Digest;
 use std::os::unix::fs::PermissionsExt;
 
+const STAMP: line::Stamp<'static> = line::Stamp { n: 7, gateway: "gateway-1" };
+
+fn open(path: PathBuf, fsync: bool, queue: usize) -> Result<(Audit, AuditWriter), RunFault> {
+    Audit::open(AuditFile { path, fsync, gateway: "gateway-1".to_owned(), ocsf: None, spans: None }, queue)
+}
+
 fn record() -> Record {
     let facts = Facts {
         sender: "spiffe://semgate.test/agent/retailer-7".to_owned(),
@@ -23,6 +29,7 @@ fn record() -> Record {
         facts,
         duration_us: 25,
         others: 0,
+        traced: Traced::default(),
     }
 }
 
@@ -34,12 +41,12 @@ fn lines(path: &std::path::Path) -> Vec<serde_json::Value> {
 #[test]
 fn a_record_has_the_members_of_the_wire_format_in_their_order() {
     let mut out = Vec::new();
-    line::write(&record(), 7, &mut out);
+    line::write(&record(), STAMP, &mut out);
     let text = String::from_utf8(out).unwrap();
     assert!(text.ends_with("}\n"));
     let members: Vec<&str> =
         "time n decision_id direction verdict code sender receiver protocol performative context \
-        digest concepts policies generation duration_us policy_digest"
+        digest concepts policies generation duration_us gateway policy_digest"
             .split_whitespace()
             .collect();
     let mut at = 0;
@@ -57,7 +64,7 @@ fn a_record_has_the_members_of_the_wire_format_in_their_order() {
 #[test]
 fn a_record_says_how_many_refusals_it_stands_for() {
     let mut out = Vec::new();
-    line::write(&Record { others: 41, ..record() }, 7, &mut out);
+    line::write(&Record { others: 41, ..record() }, STAMP, &mut out);
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(value["others"], 41);
 }
@@ -67,7 +74,7 @@ fn numbers_go_on_over_a_restart_and_the_file_is_private() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state/audit.jsonl");
     for _ in 0..2 {
-        let (audit, writer) = Audit::open(path.clone(), true, 8).unwrap();
+        let (audit, writer) = open(path.clone(), true, 8).unwrap();
         let _ = audit.record(record()).unwrap();
         let _ = audit.record(record()).unwrap();
         writer.finish();
@@ -83,11 +90,11 @@ fn a_line_that_a_crash_cut_short_takes_no_record_after_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
     let mut before = Vec::new();
-    line::write(&record(), 7, &mut before);
-    line::write(&record(), 8, &mut before);
+    line::write(&record(), STAMP, &mut before);
+    line::write(&record(), line::Stamp { n: 8, ..STAMP }, &mut before);
     before.truncate(before.len() - 40);
     std::fs::write(&path, &before).unwrap();
-    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let (audit, writer) = open(path.clone(), false, 8).unwrap();
     let _ = audit.record(record()).unwrap();
     writer.finish();
     let text = std::fs::read_to_string(&path).unwrap();
@@ -102,7 +109,7 @@ fn a_line_that_a_crash_cut_short_takes_no_record_after_it() {
 fn a_rotated_file_is_reopened_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
-    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let (audit, writer) = open(path.clone(), false, 8).unwrap();
     let _ = audit.record(record()).unwrap();
     wait(|| audit.written() == 1);
     std::fs::rename(&path, dir.path().join("old")).unwrap();
@@ -117,7 +124,7 @@ fn a_full_disk_refuses_until_it_takes_records_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let (audit, writer) = open(path.clone(), false, 8).unwrap();
     let _ = audit.record(record());
     wait(|| audit.working().is_err());
     assert!(audit.record(record()).is_err());
@@ -135,7 +142,7 @@ fn a_full_disk_refuses_until_it_takes_records_again() {
 fn a_removed_or_moved_file_is_noticed_without_a_signal() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
-    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let (audit, writer) = open(path.clone(), false, 8).unwrap();
     let _ = audit.record(record()).unwrap();
     wait(|| audit.written() == 1);
     std::fs::remove_file(&path).unwrap();
@@ -156,7 +163,7 @@ fn a_removed_file_that_cannot_be_made_again_refuses_until_it_can() {
     let dir = tempfile::tempdir().unwrap();
     let (here, away) = (dir.path().join("here"), dir.path().join("away"));
     let path = here.join("audit.jsonl");
-    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let (audit, writer) = open(path.clone(), false, 8).unwrap();
     let _ = audit.record(record()).unwrap();
     wait(|| audit.written() == 1);
     std::fs::rename(&here, &away).unwrap();
@@ -176,7 +183,7 @@ fn a_full_queue_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-    let (audit, _writer) = Audit::open(path, false, 4).unwrap();
+    let (audit, _writer) = open(path, false, 4).unwrap();
     wait(|| {
         let _ = audit.record(record());
         audit.lost() > 0
@@ -189,7 +196,7 @@ fn a_full_disk_costs_bounded_memory_and_does_not_hold_up_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-    let (audit, writer) = Audit::open(path, false, 4096).unwrap();
+    let (audit, writer) = open(path, false, 4096).unwrap();
     // far more than a batch of refusals, all of them while nothing can be written
     let (mut taken, mut in_vain) = (0_u64, 0_u64);
     let end = Instant::now() + Duration::from_millis(1500);
@@ -206,7 +213,7 @@ fn a_full_disk_costs_bounded_memory_and_does_not_hold_up_the_end() {
     assert!(in_vain > 0, "the queue fills");
     let size = {
         let mut one = Vec::new();
-        line::write(&record(), 1, &mut one);
+        line::write(&record(), line::Stamp { n: 1, ..STAMP }, &mut one);
         one.len() as u64
     };
     let (queue, batch) = (4096, 256 * 1024 / size + 1);
@@ -221,7 +228,7 @@ fn a_full_disk_costs_bounded_memory_and_does_not_hold_up_the_end() {
 fn an_end_with_a_full_queue_still_writes_it_all() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
-    let (audit, writer) = Audit::open(path.clone(), false, 64).unwrap();
+    let (audit, writer) = open(path.clone(), false, 64).unwrap();
     let mut taken = 0;
     while audit.record(record()).is_ok() {
         taken += 1;
@@ -233,7 +240,7 @@ fn an_end_with_a_full_queue_still_writes_it_all() {
 #[test]
 fn an_audit_that_cannot_be_opened_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
-    let fault = Audit::open(dir.path().to_owned(), false, 4).map(|_| ()).unwrap_err();
+    let fault = open(dir.path().to_owned(), false, 4).map(|_| ()).unwrap_err();
     assert!(matches!(fault, RunFault::File { what: "audit file", .. }), "{fault}");
 }
 
@@ -252,7 +259,7 @@ fn what_was_asked_comes_last_and_as_it_was_kept_and_a_number_in_it_is_not_that_o
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");
     for expected in [1, 2] {
-        let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+        let (audit, writer) = open(path.clone(), false, 8).unwrap();
         let mut again = record();
         again.facts = kept.facts.clone();
         let _ = audit.record(again).unwrap();

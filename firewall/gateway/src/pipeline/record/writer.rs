@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-use super::{Health, Item, line};
+use super::ocsf::Ocsf;
+use super::spans::Collector;
+use super::{AuditFile, Health, Item, line};
 use crate::fault::RunFault;
 
 /// Bytes gathered for one write. It also bounds the memory held for a failing file, except for the last record.
@@ -26,6 +28,9 @@ const TAIL: u64 = 64 * 1024;
 pub(super) struct Writer {
     path: PathBuf,
     fsync: bool,
+    gateway: String,
+    spans: Option<Collector>,
+    ocsf: Option<Ocsf>,
     file: File,
     health: Arc<Health>,
     /// Number of the next record.
@@ -36,7 +41,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn open(path: PathBuf, fsync: bool, health: Arc<Health>) -> Result<Self, RunFault> {
+    pub(super) fn open(file: AuditFile, health: Arc<Health>) -> Result<Self, RunFault> {
+        let AuditFile { path, fsync, gateway, ocsf, spans } = file;
+        let spans = spans.map(|spans| spans.collector);
+        let ocsf = ocsf.map(|path| Ocsf::open(path, Arc::clone(&health))).transpose()?;
         let fault = |why: std::io::Error| RunFault::File {
             path: path.clone(),
             what: "audit file",
@@ -49,7 +57,7 @@ impl Writer {
         let file = append(&path).map_err(fault)?;
         let n = end.number.saturating_add(1);
         let pending = if end.is_cut { b"\n".to_vec() } else { Vec::new() };
-        Ok(Self { path, fsync, file, health, n, pending, records: 0 })
+        Ok(Self { path, fsync, gateway, spans, ocsf, file, health, n, pending, records: 0 })
     }
 
     pub(super) fn run(mut self, queue: &Receiver<Item>) {
@@ -83,6 +91,7 @@ impl Writer {
                 }
             };
             let ends = self.batch(item, queue);
+            self.ocsf.iter_mut().for_each(Ocsf::flush);
             self.flush();
             if self.gives_up(queue) {
                 return;
@@ -113,9 +122,17 @@ impl Writer {
         while let Some(item) = next {
             match item {
                 Item::Record(record) => {
-                    line::write(&record, self.n, &mut self.pending);
+                    let stamp = line::Stamp { n: self.n, gateway: &self.gateway };
+                    line::write(&record, stamp, &mut self.pending);
+                    self.spans.iter_mut().for_each(|spans| spans.record(&record));
+                    self.ocsf.iter_mut().for_each(|ocsf| ocsf.record(&record, stamp));
                     self.n = self.n.saturating_add(1);
                     self.records = self.records.saturating_add(1);
+                }
+                Item::Ended(ended) => {
+                    if let Some(spans) = &mut self.spans {
+                        spans.ended(*ended);
+                    }
                 }
                 Item::Reopen => self.reopen(),
                 Item::End => return true,

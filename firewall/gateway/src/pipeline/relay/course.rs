@@ -19,6 +19,7 @@ use crate::pipeline::identify::{Identity, Shown};
 use crate::pipeline::mcp;
 use crate::pipeline::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::pipeline::refuse::Manner;
+use crate::pipeline::trace::Trace;
 use crate::server::account::{Charge, Recording};
 use crate::server::framing::Caller;
 use crate::server::worker::RouteWorker;
@@ -39,6 +40,7 @@ pub(crate) struct Of {
     pub(crate) manner: Manner,
     pub(crate) decision: DecisionId,
     pub(crate) began: std::time::Instant,
+    pub(crate) trace: Rc<Trace>,
     /// Facts of an unread reply.
     pub(crate) facts: Facts,
     /// MCP session that the answer opens, if it passes.
@@ -197,7 +199,9 @@ impl Course {
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        self.of.worker.shared.audit.record(Record::of(self.of.decision, outcome, facts, self.of.began))
+        let traced = self.of.trace.record(&facts);
+        let record = Record::of(self.of.decision, outcome, facts, self.of.began);
+        self.of.worker.shared.audit.record(Record { traced, ..record })
     }
 
     /// Returns true if a refused event is dropped and the stream continues. Either its request was answered already, or
@@ -259,8 +263,9 @@ impl Course {
                 decision = %of.decision, code = %refusal.code(), route = of.worker.route.name, detail = refusal.detail(),
                 others, "{what}: {}", refusal.reason()
             );
+            let traced = of.trace.record(&facts);
             let record = Record::of(of.decision, Outcome::Refused(refusal.code()), facts, of.began);
-            if shared.audit.record(Record { others, ..record }).is_err() {
+            if shared.audit.record(Record { others, traced, ..record }).is_err() {
                 of.identity.account().not_recorded(refusal.code(), others, shared.now());
             }
         }

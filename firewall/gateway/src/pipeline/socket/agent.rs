@@ -22,6 +22,7 @@ use crate::pipeline::decision::DecisionId;
 use crate::pipeline::forward;
 use crate::pipeline::gateway_refusals::{self, invalid, unreachable_agent};
 use crate::pipeline::identify::Identity;
+use crate::pipeline::trace::Trace;
 use crate::pipeline::upstream_head::UpstreamHead;
 use crate::server::account::Charge;
 use crate::server::worker::RouteWorker;
@@ -59,6 +60,7 @@ pub(super) async fn open(
         waits: limits.upstream_timeout,
         events: false,
         decision: decision.text(&mut buffer),
+        trace: &Trace::default(),
         resealed: None,
     };
     let request = forward::socket_request(&worker.address, &head, &key)?;

@@ -1,0 +1,168 @@
+//! Trace headers reach the agent, and each message is a SERVER and a CLIENT span.
+
+use crate::support;
+
+use std::collections::BTreeSet;
+
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use serde_json::{Value, json};
+use support::gateway::{Gateway, Scripted};
+use support::otlp::{Receiver, Seen, post};
+use support::policies::{REPLY, message, metrics, records};
+use support::{Up, wait_for};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const CALLER: &str = "b7ad6b7169203331";
+
+fn decision() -> String {
+    message(&json!({"concept": "current_decision", "item_id": "SECRET-beer", "quantity": 1}))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A header that the agent got last.
+fn got(agent: &Scripted, name: &str) -> Option<String> {
+    let heads = agent.heads();
+    let lines = heads.last().unwrap().lines();
+    lines
+        .filter_map(|line| line.split_once(": "))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.to_owned())
+}
+
+/// Records of requests, once there are so many.
+fn requests(gateway: &Gateway, count: usize) -> Vec<Value> {
+    wait_for("the records", || {
+        let all = records(gateway).into_iter().filter(|record| record["direction"] == "request");
+        Some(all.collect::<Vec<_>>()).filter(|all| all.len() >= count)
+    })
+}
+
+#[test]
+fn trace_headers_reach_the_agent_and_one_that_does_not_fit_is_dropped_and_recorded() {
+    let up = Up::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let gateway = Gateway::before(&up, agent.address, "");
+    let url = format!("http://{}/", gateway.l8);
+    let parent = format!("00-{TRACE}-{CALLER}-01");
+    let headers =
+        format!("traceparent: {parent}\r\ntracestate: a=1\r\nbaggage: user=me\r\nx-request-id: 7\r\n");
+    assert_eq!(post(&url, &headers, &decision()).status, 200);
+    let names = ["traceparent", "tracestate", "baggage", "x-request-id"];
+    let expected = [Some(parent.as_str()), Some("a=1"), Some("user=me"), None];
+    assert_eq!(
+        names.map(|name| got(&agent, name)).map(|one| one.clone()),
+        expected.map(|one| one.map(str::to_owned))
+    );
+
+    let headers = "traceparent: 00-0-0-0\r\ntracestate: a=1\r\nbaggage: obey me\r\n";
+    assert_eq!(post(&url, headers, &decision()).status, 200, "a trace refuses nothing");
+    assert_eq!(names.map(|name| got(&agent, name)), [None, None, None, None]);
+    let records = requests(&gateway, 2);
+    assert_eq!(records[0]["trace_id"], TRACE);
+    assert_eq!(records[0].get("removed"), None);
+    assert_eq!(records[1].get("trace_id"), None, "a trace that nobody names is not made up");
+    let dropped = json!(["header:traceparent", "header:tracestate", "header:baggage"]);
+    assert_eq!(records[1]["removed"], dropped);
+    assert!(records.iter().all(|record| record["gateway"].as_str().is_some_and(|name| !name.is_empty())));
+}
+
+fn pair(spans: &[Seen]) -> [Seen; 2] {
+    let of = |kind| {
+        spans.iter().find(|seen| seen.is(kind)).unwrap_or_else(|| panic!("{kind:?} in {spans:#?}")).clone()
+    };
+    assert_eq!(spans.len(), 2, "{spans:#?}");
+    [of(SpanKind::Server), of(SpanKind::Client)]
+}
+
+#[test]
+fn a_message_is_a_server_and_a_client_span_and_the_agent_is_called_by_the_latter() {
+    let up = Up::start();
+    let receiver = Receiver::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let gateway = Gateway::before(&up, agent.address, &receiver.settings("1.0"));
+    let url = format!("http://{}/", gateway.l8);
+    assert_eq!(post(&url, "", &decision()).status, 200);
+    let [server, client] = pair(&receiver.wait("two spans", |spans| spans.len() >= 2));
+    let record = &requests(&gateway, 1)[0];
+    assert_eq!(record["trace_id"], hex(&server.span.trace_id), "the record names the trace that began here");
+    assert!(server.span.parent_span_id.is_empty());
+    assert_eq!(
+        (&client.span.trace_id, &client.span.parent_span_id),
+        (&server.span.trace_id, &server.span.span_id)
+    );
+    let called = format!("00-{}-{}-01", hex(&server.span.trace_id), hex(&client.span.span_id));
+    assert_eq!(got(&agent, "traceparent"), Some(called));
+    for (key, value) in [
+        ("http.request.method", "POST"),
+        ("http.response.status_code", "200"),
+        ("gen_ai.operation.name", "invoke_agent"),
+        ("gen_ai.agent.id", "spiffe://semgate.test/agent/wholesaler-1"),
+        ("semgate.route", "l8"),
+        ("semgate.verdict", "allowed"),
+        ("semgate.decision_id", record["decision_id"].as_str().unwrap()),
+        ("semgate.context", "urn:contexts:supplyChain:v1.0"),
+        ("semgate.concepts", "current_decision"),
+        ("semgate.policies", record["policies"][0].as_str().unwrap()),
+        ("semgate.reply.verdict", "allowed"),
+    ] {
+        assert_eq!(server.attribute(key).as_deref(), Some(value), "{key}");
+    }
+    assert_eq!(server.service, "semgate");
+    assert!(server.span.start_time_unix_nano <= client.span.start_time_unix_nano);
+    assert!(client.span.end_time_unix_nano <= server.span.end_time_unix_nano);
+
+    let refused = message(&json!({"concept": "current_decision", "item_id": "SECRET-beer", "quantity": -1}));
+    assert_eq!(post(&url, "", &refused).code(), "content_invalid");
+    let spans = receiver.wait("the span of a refusal", |spans| spans.len() >= 3);
+    let last = &spans[2];
+    assert!(last.is(SpanKind::Server), "a refused message calls nobody");
+    assert_eq!(last.attribute("semgate.code").as_deref(), Some("content_invalid"));
+    assert_eq!(last.attribute("error.type").as_deref(), Some("content_invalid"));
+    assert_eq!(last.span.status.as_ref().unwrap().code(), StatusCode::Error);
+    assert!(!format!("{spans:?}").contains("SECRET"), "no value of a message is in a span");
+    let exported = || metrics(&gateway).contains("semgate_spans_exported_total 3\n").then_some(());
+    wait_for("the count of exported spans", exported);
+}
+
+#[test]
+fn the_callers_decision_to_sample_is_followed() {
+    let up = Up::start();
+    let receiver = Receiver::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let gateway = Gateway::before(&up, agent.address, &receiver.settings("0"));
+    let url = format!("http://{}/", gateway.l8);
+    let header = |flags: &str| format!("traceparent: 00-{TRACE}-{CALLER}-{flags}\r\n");
+    assert_eq!(post(&url, &header("00"), &decision()).status, 200);
+    assert_eq!(got(&agent, "traceparent"), Some(format!("00-{TRACE}-{CALLER}-00")), "as it came");
+    assert_eq!(post(&url, "", &decision()).status, 200);
+    assert_eq!(got(&agent, "traceparent"), None, "outside the share no trace begins");
+    assert_eq!(post(&url, &header("01"), &decision()).status, 200);
+    let [server, client] = pair(&receiver.wait("two spans", |spans| spans.len() >= 2));
+    assert_eq!(
+        (hex(&server.span.trace_id), hex(&server.span.parent_span_id)),
+        (TRACE.to_owned(), CALLER.to_owned())
+    );
+    assert_eq!(got(&agent, "traceparent"), Some(format!("00-{TRACE}-{}-01", hex(&client.span.span_id))));
+    let traces: BTreeSet<_> =
+        requests(&gateway, 3).iter().map(|record| record["trace_id"].to_string()).collect();
+    assert_eq!(traces.len(), 2, "{traces:?}");
+}
+
+#[test]
+fn a_receiver_that_refuses_spans_holds_up_no_message_and_the_lost_ones_are_counted() {
+    let up = Up::start();
+    let receiver = Receiver::answering("400 Bad Request");
+    let agent = Scripted::saying(REPLY.to_owned());
+    let gateway = Gateway::before(&up, agent.address, &receiver.settings("1"));
+    let url = format!("http://{}/", gateway.l8);
+    for _ in 0..3 {
+        assert_eq!(post(&url, "", &decision()).status, 200);
+    }
+    let lost = || metrics(&gateway).contains("semgate_spans_lost_total 6\n").then_some(());
+    wait_for("the count of lost spans", lost);
+    assert!(gateway.log().contains("spans cannot be exported"), "{}", gateway.log());
+}
