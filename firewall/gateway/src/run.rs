@@ -1,6 +1,9 @@
 //! Start of a gateway from its configuration, and its end without a broken message.
 
 mod core;
+mod layout;
+mod reload;
+mod served;
 mod start;
 mod threads;
 
@@ -25,6 +28,8 @@ pub struct Bound {
     pub routes: Vec<BoundRoute>,
     /// Admin address.
     pub admin: SocketAddr,
+    /// Address of the probes.
+    pub probe: Option<SocketAddr>,
 }
 
 /// Result of a start's checks.

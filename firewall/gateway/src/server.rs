@@ -7,4 +7,5 @@ pub(crate) mod listen;
 pub(crate) mod materials;
 pub(crate) mod pem_files;
 pub(crate) mod shared;
+pub(crate) mod sockets;
 pub(crate) mod worker;

@@ -92,7 +92,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
-    deny(!config.admin.ip().is_loopback(), || ConfigFault::plain_text("admin"))?;
+    config.admin.check(config)?;
     match (&config.policies, &config.policy_bundle) {
         // a directory next to a required bundle would be unsigned
         (Some(_), Some(_)) => return Err(ConfigFault::value("policy_bundle", "in place of `policies`")),

@@ -127,7 +127,7 @@ pub struct AuthorityConfig {
     pub lines: Vec<String>,
     /// The authority that must recognise it for its lines; `None` if it counts by itself.
     pub recognised_by: Option<String>,
-    /// True if nothing from this authority counts. The only setting that SIGHUP reloads.
+    /// True if nothing from this authority counts. The only setting of an authority that SIGHUP reloads.
     #[serde(default)]
     pub distrusted: bool,
     /// The longest accepted lifetime of a head. A revocation that takes more than a day to apply is useless.

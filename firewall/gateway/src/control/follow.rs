@@ -12,11 +12,13 @@ mod follower_states;
 mod hints;
 mod policies;
 mod recognise;
+mod reload;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
 pub(crate) use policies::{Begun, First, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
+pub(crate) use reload::{ReloadState, TakeConfig};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -24,7 +26,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use semgate_contexts::{Context, Digest, Line, Prefix, Version};
 use semgate_inspect::{Generation, Shadow, ShadowCounts};
 use semgate_policies::{Floors, Policies};
@@ -32,13 +33,14 @@ use semgate_statement::{Follower, View};
 use tokio::sync::watch;
 
 use self::aside::Aside;
+use self::reload::Hangups;
 use crate::clock::unix_now;
 use crate::config::Config;
-use crate::control::crls::{Lists, Stores};
+use crate::control::crls::Lists;
 use crate::control::metrics::Metrics;
 use crate::control::policy_state::PolicyStates;
 use crate::fault::RunFault;
-use crate::server::materials::{self, Materials};
+use crate::server::materials;
 use crate::server::shared::Shared;
 
 /// Interval for folding samples, forgetting quiet agents and setting gauges.
@@ -49,7 +51,7 @@ pub(crate) struct Follow {
     pub(crate) config: Arc<Config>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
-    pub(crate) materials: Arc<ArcSwap<Materials>>,
+    pub(crate) reloads: Arc<ReloadState>,
     pub(crate) states: PolicyStates,
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
@@ -57,7 +59,6 @@ pub(crate) struct Follow {
     pub(crate) follower_states: Arc<FollowerStates>,
     /// Revocation lists of certificates, by trust domain.
     pub(crate) lists: BTreeMap<String, Lists>,
-    pub(crate) stores: Stores,
 }
 
 impl Follow {
@@ -65,15 +66,14 @@ impl Follow {
     ///
     /// # Errors
     /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
-    pub(crate) fn spawn(self) -> Result<(), RunFault> {
+    pub(crate) fn spawn(self, take: TakeConfig) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
-        self.metrics.gauge("semgate_config_current", &[]).set(1.0);
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
             recognisers: RefCell::new(Recognisers::of(&self.config)),
             policies: RefCell::new(self.policies),
             waiting: Cell::new(self.states.live.report().live.is_none()),
-            floors: self.config.floors.iter().cloned().collect(),
+            floors: RefCell::new(self.config.floors.iter().cloned().collect()),
             prefix: self.config.prefix.clone(),
             shared: Arc::clone(&self.shared),
             metrics: self.metrics.clone(),
@@ -109,7 +109,8 @@ impl Follow {
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
-        hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
+        let (config, follower_states) = (self.config, self.follower_states);
+        Hangups { publisher, config, follower_states, state: self.reloads, take }.spawn()
     }
 }
 
@@ -149,7 +150,7 @@ struct Publisher {
     /// Shadow policies.
     shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
     counts: Arc<ShadowCounts>,
-    floors: BTreeMap<Line, Version>,
+    floors: RefCell<BTreeMap<Line, Version>>,
     prefix: Prefix,
     shared: Arc<Shared>,
     metrics: Metrics,
@@ -195,28 +196,20 @@ impl Publisher {
         self.publish();
     }
 
-    /// Applies the distrust settings of the operator's file. An unusable file is logged and changes nothing.
-    fn distrust(&self, config: &Config) {
-        let read = config.distrusted_now();
-        let current = matches!(read, Ok((_, true)));
-        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(current)));
-        match read {
-            Ok((names, the_rest)) => {
-                if !the_rest {
-                    tracing::warn!("the configuration changed; only `distrusted` applies before a restart");
-                }
-                let listed = names.join(", ");
-                if self.recognisers.borrow_mut().distrust(names) {
-                    tracing::warn!(
-                        authorities = listed,
-                        "these authorities are distrusted now, and no others"
-                    );
-                    self.publish();
-                }
-            }
-            Err(why) => {
-                tracing::error!(%why, "cannot read the configuration; the distrusted authorities stay as they were")
-            }
+    /// Distrusts these authorities, and no others.
+    fn distrust(&self, names: Vec<String>) {
+        let listed = names.join(", ");
+        if self.recognisers.borrow_mut().distrust(names) {
+            tracing::warn!(authorities = listed, "these authorities are distrusted now, and no others");
+            self.publish();
+        }
+    }
+
+    /// Takes the operator's floors.
+    fn operator_floors(&self, config: &Config) {
+        let floors = config.floors.iter().cloned().collect();
+        if self.floors.replace(floors) != *self.floors.borrow() {
+            self.publish();
         }
     }
 
@@ -244,7 +237,7 @@ impl Publisher {
     fn publish(&self) {
         let views = self.recognisers.borrow_mut().judge(&self.views.borrow());
         let policies = Arc::clone(&self.policies.borrow());
-        match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
+        match Generation::new(views, policies, self.floors.borrow().clone(), self.prefix.clone()) {
             Ok(generation) => {
                 let shadow = self.shadow.borrow().as_ref().map(|(_, shadow)| shadow.clone());
                 let generation = generation.with_shadow(shadow);
@@ -273,7 +266,7 @@ impl Publisher {
 
     /// The lowest accepted version of each line.
     fn floors(&self) -> Floors {
-        floors_above(&self.floors, &self.views.borrow())
+        floors_above(&self.floors.borrow(), &self.views.borrow())
     }
 
     /// Every verified document, in any status, since policies may still name it.
@@ -324,39 +317,4 @@ async fn upkeep(publisher: Rc<Publisher>) {
         publisher.gauges();
         publisher.bury();
     }
-}
-
-/// Handles SIGHUP: reads the distrust settings first, reopens the audit file, reloads keys and certificates, and checks the
-/// policies.
-fn hangup(
-    publisher: Rc<Publisher>,
-    config: Arc<Config>,
-    materials: Arc<ArcSwap<Materials>>,
-    stores: Stores,
-    follower_states: Arc<FollowerStates>,
-) -> Result<(), RunFault> {
-    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
-        .map_err(|why| RunFault::system("signals", why))?;
-    tokio::task::spawn_local(async move {
-        while signal.recv().await.is_some() {
-            publisher.distrust(&config);
-            publisher.roots.send_replace(());
-            config
-                .authorities
-                .iter()
-                .for_each(|authority| follower_states.bell(&authority.name).notify_one());
-            publisher.shared.audit.reopen();
-            match materials.load().reload(&config, &stores) {
-                Ok(fresh) => {
-                    publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
-                    materials.store(Arc::new(fresh));
-                }
-                Err(why) => {
-                    tracing::error!(%why, "cannot reload keys and certificates; the old ones stay in use")
-                }
-            }
-            publisher.reload.send_replace(());
-        }
-    });
-    Ok(())
 }
