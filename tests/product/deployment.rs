@@ -2,6 +2,7 @@
 
 mod probes;
 mod reloads;
+mod restarts;
 
 use crate::support;
 

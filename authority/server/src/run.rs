@@ -12,6 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use sd_notify::NotifyState;
 use semgate_contexts::compare::CancelToken;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -67,7 +68,8 @@ pub(crate) struct OpenReport {
     pub missing_certificates: u64,
 }
 
-/// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.
+/// Runs until `shutdown` resolves, then ends gracefully. An address of the configuration continues the socket of `inherited` that is
+/// bound to it. `ready` is called once, when both addresses answer.
 ///
 /// Every fault of configuration, keys, log and documents shows before a port is bound.
 ///
@@ -75,6 +77,7 @@ pub(crate) struct OpenReport {
 /// The authority could not start, or had to stop.
 pub async fn run(
     config: Config,
+    inherited: Vec<std::net::TcpListener>,
     ready: impl FnOnce(Bound),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
@@ -82,7 +85,7 @@ pub async fn run(
     let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock } = prepared;
     descriptors::raise_limit(app.config.limits.connections);
     let Listeners { public: public_listener, admin: admin_listener, probe: probe_listener, bound } =
-        Listeners::bind(&app.config).await?;
+        Listeners::bind(&app.config, inherited).await?;
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let comparing = app.comparing.clone();
@@ -151,12 +154,16 @@ fn start_sequencer(
 /// On SIGHUP: reads the policies again, all of them or none, and opens the audit log again by its name.
 async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
+        let now = NotifyState::monotonic_usec_now().unwrap_or(NotifyState::MonotonicUsec(0));
+        // without a service manager there is nobody to tell
+        let _ = sd_notify::notify(&[NotifyState::Reloading, now]);
         let work = Arc::clone(&app);
         let done = tokio::task::spawn_blocking(move || {
             work.audit.reopen();
             work.rules.reload();
         });
         let _ = done.await;
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
     }
 }
 
@@ -280,13 +287,17 @@ struct Listeners {
 }
 
 impl Listeners {
-    async fn bind(config: &Config) -> Result<Self, RunFault> {
-        let public = bind(config.listen).await?;
-        let admin = bind(config.admin.listen).await?;
+    async fn bind(config: &Config, mut inherited: Vec<std::net::TcpListener>) -> Result<Self, RunFault> {
+        let public = bind(config.listen, &mut inherited).await?;
+        let admin = bind(config.admin.listen, &mut inherited).await?;
         let probe = match &config.probe {
-            Some(probe) => Some(bind(probe.listen).await?),
+            Some(probe) => Some(bind(probe.listen, &mut inherited).await?),
             None => None,
         };
+        if let Some(left) = inherited.first() {
+            let what = "was passed to this process, and no setting names it";
+            return Err(RunFault::Stopped(format!("the socket `{:?}` {what}", left.local_addr())));
+        }
         let bound = Bound {
             listen: address(&public)?,
             admin: address(&admin)?,
@@ -296,8 +307,20 @@ impl Listeners {
     }
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {
-    TcpListener::bind(address).await.map_err(|source| RunFault::Bind { address, source })
+/// Binds the address, or takes the inherited socket.
+async fn bind(
+    address: SocketAddr,
+    inherited: &mut Vec<std::net::TcpListener>,
+) -> Result<TcpListener, RunFault> {
+    let fault = |source| RunFault::Bind { address, source };
+    let at = inherited.iter().position(|socket| socket.local_addr().is_ok_and(|bound| bound == address));
+    match at.map(|at| inherited.swap_remove(at)) {
+        Some(socket) => {
+            socket.set_nonblocking(true).map_err(fault)?;
+            TcpListener::from_std(socket).map_err(fault)
+        }
+        None => TcpListener::bind(address).await.map_err(fault),
+    }
 }
 
 fn address(listener: &TcpListener) -> Result<SocketAddr, RunFault> {

@@ -53,20 +53,16 @@ struct Pages {
 }
 
 impl AdminListener {
-    /// Binds the address.
+    /// Pages at a bound address.
     ///
     /// # Errors
-    /// [`RunFault::Bind`].
-    pub(crate) fn bind(
-        address: SocketAddr,
+    /// The address of the socket cannot be read.
+    pub(crate) fn new(
+        socket: std::net::TcpListener,
         callers: Callers,
         router: impl FnOnce(SocketAddr) -> Router,
     ) -> Result<Self, RunFault> {
-        let fault =
-            |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
-        let socket = std::net::TcpListener::bind(address).map_err(fault)?;
-        socket.set_nonblocking(true).map_err(fault)?;
-        let address = socket.local_addr().map_err(fault)?;
+        let address = socket.local_addr().map_err(|why| RunFault::system("admin", why))?;
         Ok(Self { socket, address, pages: Pages { router: router(address), callers } })
     }
 

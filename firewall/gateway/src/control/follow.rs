@@ -30,6 +30,7 @@ use semgate_contexts::{Context, Digest, Line, Prefix, Version};
 use semgate_inspect::{Generation, Shadow, ShadowCounts};
 use semgate_policies::{Floors, Policies};
 use semgate_statement::{Follower, View};
+use tokio::signal::unix::Signal;
 use tokio::sync::watch;
 
 use self::aside::Aside;
@@ -52,6 +53,7 @@ pub(crate) struct Follow {
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
     pub(crate) reloads: Arc<ReloadState>,
+    pub(crate) hangups: Signal,
     pub(crate) states: PolicyStates,
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
@@ -65,7 +67,7 @@ impl Follow {
     /// Spawns every task of the thread on its `LocalSet`; they end with the thread.
     ///
     /// # Errors
-    /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
+    /// A thread cannot start, or an authority's roots are unusable.
     pub(crate) fn spawn(self, take: TakeConfig) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
         let publisher = Rc::new(Publisher {
@@ -110,7 +112,9 @@ impl Follow {
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
         let (config, follower_states) = (self.config, self.follower_states);
-        Hangups { publisher, config, follower_states, state: self.reloads, take }.spawn()
+        let (state, signal) = (self.reloads, self.hangups);
+        Hangups { publisher, config, follower_states, state, take, signal }.spawn();
+        Ok(())
     }
 }
 

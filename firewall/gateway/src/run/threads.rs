@@ -2,7 +2,7 @@
 //! log.
 
 use super::{Bound, start};
-use crate::config::{AdminConfig, Config, ProbeConfig};
+use crate::config::{Config, ProbeConfig};
 use crate::control::admin::Admin;
 use crate::control::admin_listener::{AdminListener, Callers};
 use crate::control::follow::{First, Follow, FollowerStates, Memory, ReloadState, TakeConfig};
@@ -15,11 +15,12 @@ use crate::pipeline::admit::host::Names;
 use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::{Audit, AuditWriter};
 use crate::server::materials::Materials;
-use crate::server::sockets::Sockets;
+use crate::server::sockets::{Bound as Socket, Sockets};
 use arc_swap::ArcSwap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use tokio::signal::unix::Signal;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::LocalSet;
 
@@ -57,9 +58,18 @@ impl Running {
     }
 }
 
+/// Parts that a gateway gets from the process around it.
+pub(super) struct Outside {
+    /// Bound sockets.
+    pub(super) inherited: Vec<Socket>,
+    /// SIGHUP, handled from before the start is reported.
+    pub(super) hangups: Signal,
+}
+
 /// Binds every address, then starts every thread. If one cannot start, `stopping` ends the earlier ones.
 pub(super) fn start(
     config: &Arc<Config>,
+    outside: Outside,
     stopping: &watch::Receiver<bool>,
     ended: &mpsc::Sender<String>,
 ) -> Result<(Bound, Running), RunFault> {
@@ -86,7 +96,7 @@ pub(super) fn start(
 
     let core =
         Core { config: Arc::clone(config), shared: Arc::clone(&shared), materials: Arc::clone(&materials) };
-    let mut sockets = Sockets::new(config.workers);
+    let mut sockets = Sockets::new(config.workers, outside.inherited);
     let Layout { routes, cores, .. } = Layout::bind(&core, &metrics, &mut sockets, &[])?;
     let shown = Arc::new(ArcSwap::from_pointee(routes.clone()));
     let names = config.authorities.iter().map(|authority| authority.name.clone());
@@ -102,8 +112,9 @@ pub(super) fn start(
         routes: Arc::clone(&shown),
         reloads: Arc::clone(&reloads),
     };
-    let operator = operator(config, &admin, &materials)?;
-    let probe = probe(config, &admin)?;
+    let operator = operator(config, &admin, &materials, sockets.one(config.admin.listen)?)?;
+    let probe = probe(config, &admin, &mut sockets)?;
+    sockets.all_taken()?;
     let bound =
         Bound { routes, admin: operator.address(), probe: probe.as_ref().map(AdminListener::address) };
     let follow = Follow {
@@ -111,6 +122,7 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
         reloads,
+        hangups: outside.hangups,
         states,
         followers: parts.followers,
         policies,
@@ -190,25 +202,28 @@ fn taker(reloader: Reloader, mut stopping: watch::Receiver<bool>) -> impl FnOnce
     }
 }
 
-/// Binds the operator's address.
+/// The operator's address.
 fn operator(
     config: &Config,
     admin: &Admin,
     materials: &Arc<ArcSwap<Materials>>,
+    socket: std::net::TcpListener,
 ) -> Result<AdminListener, RunFault> {
-    let AdminConfig { listen, ids } = config.admin.clone();
+    let ids = config.admin.ids.clone();
     if ids.is_empty() {
         let router = |address| admin.router(Names::of_admin(address, &config.routes));
-        return AdminListener::bind(listen, Callers::Everyone, router);
+        return AdminListener::new(socket, Callers::Everyone, router);
     }
     let callers = Callers::Certified { materials: Arc::clone(materials), ids };
-    AdminListener::bind(listen, callers, |_| admin.router(Names::of_certified_admin()))
+    AdminListener::new(socket, callers, |_| admin.router(Names::of_certified_admin()))
 }
 
 /// Binds the address of the probes, if there is one.
-fn probe(config: &Config, admin: &Admin) -> Result<Option<AdminListener>, RunFault> {
-    let bind = |probe: &ProbeConfig| AdminListener::bind(probe.listen, Callers::Everyone, |_| admin.probe());
-    config.probe.as_ref().map(bind).transpose()
+fn probe(config: &Config, admin: &Admin, sockets: &mut Sockets) -> Result<Option<AdminListener>, RunFault> {
+    let serve = |probe: &ProbeConfig| {
+        AdminListener::new(sockets.one(probe.listen)?, Callers::Everyone, |_| admin.probe())
+    };
+    config.probe.as_ref().map(serve).transpose()
 }
 
 /// Runs the thread that follows authorities and answers the operator.

@@ -1,5 +1,6 @@
 //! Sockets of the gateway by their addresses. A reload continues a socket together with its queue of connections.
 
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
@@ -11,9 +12,12 @@ use crate::fault::RunFault;
 /// Connections that wait in the kernel while the core is busy.
 const BACKLOG: i32 = 1024;
 
-/// A bound listener of one core, not yet in a runtime.
-pub(crate) enum Bound {
+/// A bound listener, not yet in a runtime.
+#[derive(Debug)]
+pub enum Bound {
+    /// A TCP listener.
     Tcp(std::net::TcpListener),
+    /// A listener of a Unix stream socket.
     Unix(std::os::unix::net::UnixListener),
 }
 
@@ -23,6 +27,23 @@ impl Bound {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
             Self::Unix(listener) => Self::Unix(listener.try_clone()?),
         })
+    }
+
+    fn set_nonblocking(&self) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(listener) => listener.set_nonblocking(true),
+            Self::Unix(listener) => listener.set_nonblocking(true),
+        }
+    }
+
+    /// The address; `None` for an unnamed socket.
+    fn address(&self) -> Option<Listen> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok().map(Listen::Tcp),
+            Self::Unix(listener) => {
+                listener.local_addr().ok()?.as_pathname().map(|path| Listen::Unix(path.to_owned()))
+            }
+        }
     }
 }
 
@@ -38,11 +59,44 @@ struct Held {
 pub(crate) struct Sockets {
     cores: usize,
     held: Vec<Held>,
+    /// Sockets of the process that started this one, until an address takes them.
+    inherited: Vec<Bound>,
 }
 
 impl Sockets {
-    pub(crate) fn new(cores: usize) -> Self {
-        Self { cores, held: Vec::new() }
+    /// For this number of cores. An address takes a socket of `inherited` that is bound to it.
+    pub(crate) fn new(cores: usize, inherited: Vec<Bound>) -> Self {
+        Self { cores, held: Vec::new(), inherited }
+    }
+
+    /// Binds `address` for one thread, or takes the inherited socket.
+    ///
+    /// # Errors
+    /// [`RunFault::Bind`].
+    pub(crate) fn one(&mut self, address: SocketAddr) -> Result<std::net::TcpListener, RunFault> {
+        let fault =
+            |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
+        let socket = match self.inherited(&Listen::Tcp(address)) {
+            Some(Bound::Tcp(socket)) => socket,
+            _ => std::net::TcpListener::bind(address).map_err(fault)?,
+        };
+        socket.set_nonblocking(true).map_err(fault)?;
+        Ok(socket)
+    }
+
+    /// # Errors
+    /// An inherited socket at an address that no setting names: its callers would wait for ever.
+    pub(crate) fn all_taken(&self) -> Result<(), RunFault> {
+        let Some(left) = self.inherited.first() else { return Ok(()) };
+        let address =
+            left.address().map_or("a socket without a name".to_owned(), |address| address.to_string());
+        let why = "it was passed to this process, and no setting names it".to_owned();
+        Err(RunFault::Bind { address, why })
+    }
+
+    fn inherited(&mut self, listen: &Listen) -> Option<Bound> {
+        let at = self.inherited.iter().position(|bound| bound.address().as_ref() == Some(listen))?;
+        Some(self.inherited.swap_remove(at))
     }
 
     /// Binds `listen` once for each core, or continues the sockets that are bound there. Returns the address with the actual
@@ -55,7 +109,10 @@ impl Sockets {
             |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
         let key = key(name, listen);
         if !self.held.iter().any(|held| held.key == key) {
-            let (all, taken) = bind(listen, self.cores).map_err(fault)?;
+            let (all, taken) = match self.inherited(listen) {
+                Some(one) => (shared(one, self.cores).map_err(fault)?, listen.clone()),
+                None => bind(listen, self.cores).map_err(fault)?,
+            };
             self.held.push(Held { key: key.clone(), taken, all });
         }
         let held = self.held.iter().find(|held| held.key == key);
@@ -78,11 +135,18 @@ fn key(name: &str, listen: &Listen) -> String {
     }
 }
 
+/// One socket for all cores.
+fn shared(one: Bound, cores: usize) -> std::io::Result<Vec<Bound>> {
+    one.set_nonblocking()?;
+    let mut all = (1..cores).map(|_| one.again()).collect::<Result<Vec<_>, _>>()?;
+    all.push(one);
+    Ok(all)
+}
+
 fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<Bound>, Listen)> {
-    let mut all = Vec::with_capacity(cores);
     match listen {
         Listen::Tcp(address) => {
-            let mut address = *address;
+            let (mut all, mut address) = (Vec::with_capacity(cores), *address);
             alone(address)?;
             for _ in 0..cores {
                 let listener = tcp(address)?;
@@ -91,14 +155,7 @@ fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<Bound>, Listen)> 
             }
             Ok((all, Listen::Tcp(address)))
         }
-        Listen::Unix(path) => {
-            let listener = unix(path)?;
-            for _ in 1..cores {
-                all.push(Bound::Unix(listener.try_clone()?));
-            }
-            all.push(Bound::Unix(listener));
-            Ok((all, listen.clone()))
-        }
+        Listen::Unix(path) => Ok((shared(Bound::Unix(unix(path)?), cores)?, listen.clone())),
     }
 }
 

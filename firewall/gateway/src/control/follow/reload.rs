@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use sd_notify::NotifyState;
+use tokio::signal::unix::Signal;
 
 use super::Publisher;
 use super::follower_states::FollowerStates;
@@ -37,22 +38,22 @@ pub(super) struct Hangups {
     pub(super) follower_states: Arc<FollowerStates>,
     pub(super) state: Arc<ReloadState>,
     pub(super) take: TakeConfig,
+    pub(super) signal: Signal,
 }
 
 impl Hangups {
-    /// Handles each SIGHUP in a task of its own.
-    ///
-    /// # Errors
-    /// The signal cannot be handled.
-    pub(super) fn spawn(self) -> Result<(), RunFault> {
-        let signal = signal(SignalKind::hangup()).map_err(|why| RunFault::system("signals", why))?;
+    /// Handles each SIGHUP in a task.
+    pub(super) fn spawn(self) {
         self.show(None);
-        tokio::task::spawn_local(self.run(signal));
-        Ok(())
+        tokio::task::spawn_local(self.run());
     }
 
-    async fn run(mut self, mut signal: Signal) {
-        while signal.recv().await.is_some() {
+    async fn run(mut self) {
+        while self.signal.recv().await.is_some() {
+            service_manager(&[
+                NotifyState::Reloading,
+                NotifyState::monotonic_usec_now().unwrap_or(NotifyState::MonotonicUsec(0)),
+            ]);
             self.publisher.roots.send_replace(());
             for authority in &self.config.authorities {
                 self.follower_states.bell(&authority.name).notify_one();
@@ -67,6 +68,7 @@ impl Hangups {
             }
             self.show(fault);
             self.publisher.reload.send_replace(());
+            service_manager(&[NotifyState::Ready]);
         }
     }
 
@@ -106,4 +108,9 @@ impl Hangups {
         gauge("semgate_config_reload_failed", fault.is_some());
         self.state.set(fault);
     }
+}
+
+/// Tells the service manager that started the process, if one did. A message that it does not take only delays its commands.
+fn service_manager(state: &[NotifyState<'_>]) {
+    let _ = sd_notify::notify(state);
 }

@@ -43,6 +43,9 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 /// HTTP/2: pause between pings to a silent caller: well before a router on the path forgets the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Time that a drain gives a new connection for its first request, which is usually under way.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
 
@@ -73,7 +76,7 @@ impl Listener {
             biased;
             first = opening(&mut stream, &limits) => first,
             // no request has arrived yet
-            () = course.drains() => return,
+            () = async { course.drains().await; tokio::time::sleep(FIRST_REQUEST).await } => return,
         };
         match first {
             Opening::Http1(first) => self.http1(stream, first, identity).await,
