@@ -1,5 +1,6 @@
 //! A gateway and an authority as a cluster and a machine run them: probes, reloads, sockets, packages.
 
+mod authorities;
 mod probes;
 mod reloads;
 mod restarts;

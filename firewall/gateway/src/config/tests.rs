@@ -109,6 +109,13 @@ fn each_broken_rule_names_its_key() {
         ("\"15m\"", "\"25h\"", "`authority.max_status_age` must be between 1s and 24h"),
         ("https://127.0.0.1:9001", "http://10.0.0.1:9001", "`authority.url` must be"),
         ("https://127.0.0.1:9001", "https://127.0.0.1:9001/x", "`authority.url` must be"),
+        ("url = \"https://127.0.0.1:9001\"", "urls = []", "`authority.urls` must be addresses"),
+        ("url = \"https://127.0.0.1:9001\"", "", "`authority.url` is missing"),
+        (
+            "url = \"https://127.0.0.1:9001\"",
+            "url = \"https://a.test\"\nurls = [\"https://b.test\"]",
+            "`authority.urls` must be in place of `url`",
+        ),
         ("semgate.test/log+0", "other/log+0", "`authority.log_key` must be the verifier key"),
         ("lines = [\"*\"]", "lines = []", "`authority.lines` must be at least one"),
         ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),

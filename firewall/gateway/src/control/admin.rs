@@ -93,7 +93,13 @@ impl Admin {
         let authorities: Vec<Value> = generation
             .views()
             .iter()
-            .map(|view| authority(view, self.follower_states.memory(view.authority()), now))
+            .map(|view| {
+                let mut shown = authority(view, self.follower_states.memory(view.authority()), now);
+                if let Some(shown) = shown.as_object_mut() {
+                    shown.insert("url".to_owned(), self.follower_states.address(view.authority()).into());
+                }
+                shown
+            })
             .collect();
         let routes: Vec<Value> =
             self.routes.load().iter().map(|route| json!({"name": route.name, "url": route.url})).collect();

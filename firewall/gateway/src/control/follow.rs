@@ -4,6 +4,7 @@
 //! A verified view goes live at once, under the live policies; only then are policies validated against it. So a revocation
 //! never waits for a policy load, and a rejected policy set never delays one.
 
+mod addresses;
 mod aside;
 mod authority;
 mod crls;
@@ -130,7 +131,7 @@ fn spawn_crls(
         let from = config.authorities.iter().find(|authority| authority.name == source.authority);
         let Some(from) = from else { continue };
         let tls = materials::authority(config, from)?;
-        let fetcher = fetch::Fetcher::new(&from.url, tls, config.limits.fetch_timeout);
+        let fetcher = fetch::Fetcher::new(addresses::Addresses::of(from), &tls, config.limits.fetch_timeout);
         let task = crls::Task {
             domain: domain.name.clone(),
             roots: domain.roots.clone(),

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::Publisher;
+use super::addresses::Addresses;
 use super::fetch::Fetcher;
 use super::follower_states::FollowerStates;
 use super::hints;
@@ -116,8 +117,9 @@ fn reach(
     follower_states: &FollowerStates,
 ) -> (JoinHandle<()>, Fetcher) {
     let (timeout, bell) = (config.limits.fetch_timeout, follower_states.bell(&authority.name));
-    let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, bell);
-    (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, tls, timeout))
+    let addresses = Addresses::of(authority);
+    let fetcher = Fetcher::new(addresses.clone(), &tls, timeout);
+    (tokio::task::spawn_local(hints::listen(addresses, tls, timeout, bell)), fetcher)
 }
 
 impl Task {
@@ -197,7 +199,10 @@ impl Task {
         let fetched = self.fetcher.get(&request).await;
         self.listen();
         let outcome = match fetched {
-            Ok(answer) => self.follower.answer(&request.path, answer, unix_now()),
+            Ok(answer) => {
+                self.follower_states.answers_at(&self.name, self.fetcher.address());
+                self.follower.answer(&request.path, answer, unix_now())
+            }
             Err(why) => {
                 tracing::debug!(authority = self.name, %why, "the authority was not reached");
                 self.follower.unreachable(&request.path, unix_now())

@@ -12,6 +12,7 @@ use semgate_statement::Answer;
 use semgate_statement::follower::Request as Wanted;
 use tokio_rustls::rustls::ClientConfig;
 
+use super::addresses::Addresses;
 use crate::config::Upstream;
 use crate::upstream::{ConnectFault, Connector, Link};
 
@@ -38,30 +39,68 @@ impl fmt::Display for FetchFault {
 }
 
 pub(super) struct Fetcher {
+    addresses: Addresses,
+    /// For each address, its connector and `Host`.
+    connectors: Vec<Target>,
+    timeout: Duration,
+    /// A kept connection to the address at this position.
+    kept: Option<Kept>,
+}
+
+struct Target {
     connector: Connector,
     host: String,
-    timeout: Duration,
-    kept: Option<Link>,
+}
+
+struct Kept {
+    at: usize,
+    link: Link,
 }
 
 impl Fetcher {
-    pub(super) fn new(url: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
-        let connector = Connector::fixed(url, tls, timeout);
-        Self { connector, host: url.host_header(), timeout, kept: None }
+    pub(super) fn new(addresses: Addresses, tls: &Arc<ClientConfig>, timeout: Duration) -> Self {
+        let target = |url: &Upstream| Target {
+            connector: Connector::fixed(url, Arc::clone(tls), timeout),
+            host: url.host_header(),
+        };
+        let connectors = addresses.all().iter().map(target).collect();
+        Self { addresses, connectors, timeout, kept: None }
     }
 
-    /// Sends one GET. Follows no redirects, and reads at most one byte of the body more than requested.
+    /// The address that answered last.
+    pub(super) fn address(&self) -> Option<String> {
+        self.addresses.shown()
+    }
+
+    /// Sends one GET to the address that answered last, and to the others in turn while none answers. Follows no redirects,
+    /// and reads at most one byte of the body more than requested.
     ///
     /// # Errors
-    /// [`FetchFault`]; the connection is then dropped, and the next call opens another.
+    /// [`FetchFault`] of the last address; its connection is then dropped, and the next call opens another.
     pub(super) async fn get(&mut self, wanted: &Wanted) -> Result<Answer, FetchFault> {
-        let kept = self.kept.take();
-        let whole = tokio::time::timeout(self.timeout, self.exchange(kept, wanted)).await;
-        let (answer, link) = whole.map_err(|_| FetchFault::Timeout)??;
-        self.kept = link;
-        Ok(answer)
+        let mut outcome = Err(FetchFault::Path);
+        for _ in 0..self.connectors.len() {
+            let at = self.addresses.current();
+            outcome = self.get_from(at, wanted).await;
+            match &outcome {
+                Ok(answer) if answer.status < 500 => break,
+                _ => self.addresses.after(at),
+            }
+        }
+        outcome
     }
 
+    async fn get_from(&mut self, at: usize, wanted: &Wanted) -> Result<Answer, FetchFault> {
+        let target = self.connectors.get(at).ok_or(FetchFault::Path)?;
+        let kept = self.kept.take().filter(|kept| kept.at == at).map(|kept| kept.link);
+        let whole = tokio::time::timeout(self.timeout, target.exchange(kept, wanted)).await;
+        let (answer, link) = whole.map_err(|_| FetchFault::Timeout)??;
+        self.kept = link.map(|link| Kept { at, link });
+        Ok(answer)
+    }
+}
+
+impl Target {
     async fn exchange(
         &self,
         kept: Option<Link>,

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 #[derive(Default)]
 struct FollowerState {
     memory: Option<PersistenceState>,
+    address: Option<String>,
     bell: Arc<Notify>,
 }
 
@@ -35,6 +36,18 @@ impl FollowerStates {
         if let Some(state) = self.locked().get_mut(authority) {
             state.memory = Some(memory);
         }
+    }
+
+    /// Takes the address at which the authority answered last.
+    pub(super) fn answers_at(&self, authority: &str, address: Option<String>) {
+        if let Some(state) = self.locked().get_mut(authority) {
+            state.address = address;
+        }
+    }
+
+    /// The address at which the authority answered last.
+    pub(crate) fn address(&self, authority: &str) -> Option<String> {
+        self.locked().get(authority).and_then(|state| state.address.clone())
     }
 
     /// The state of the memory on disk of this authority's follower.
