@@ -12,7 +12,7 @@ use semgate_authority::{Config, InitOptions, Publisher, RunFault, init, rebuild_
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
-use crate::serving::{self, stopped};
+use crate::serving::{self, Inherited, stopped};
 use crate::terminal::{print_members, print_settings};
 use crate::trust::{RecogniseArgs, WithdrawArgs};
 
@@ -108,14 +108,17 @@ pub struct InitArgs {
 ///
 /// # Errors
 /// A configuration that cannot be used, files that exist, or the fault that stopped the authority.
-pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
+pub fn run(job: AuthorityJob, inherited: Inherited, json: bool) -> Result<u8, Fault> {
     match job {
         AuthorityJob::Init(args) => args.run(json)?,
         AuthorityJob::Run(arg) => {
-            let config = arg.load()?;
+            let (inherited, config) = (inherited.doing("sockets of `LISTEN_FDS`")?, arg.load()?);
             crate::block_on(async {
-                let ready = |bound: semgate_authority::Bound| tracing::info!(?bound, "the authority answers");
-                semgate_authority::run(config, ready, serving::end())
+                let ready = |bound: semgate_authority::Bound| {
+                    tracing::info!(?bound, "the authority answers");
+                    serving::ready();
+                };
+                semgate_authority::run(config, serving::tcp(inherited)?, ready, serving::end())
                     .await
                     .map_err(|why| stopped("authority", &why))
             })?;

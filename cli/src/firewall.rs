@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use semgate_gateway::{Config, ConfigFault, RunFault};
 
-use crate::fault::Fault;
-use crate::serving;
+use crate::fault::{Doing, Fault};
+use crate::serving::{self, Inherited};
 
 /// The semantic firewall
 #[derive(Debug, Subcommand)]
 pub enum FirewallJob {
-    /// Run it; SIGTERM drains and ends, SIGHUP reloads the policies
+    /// Run it; SIGTERM drains and ends, SIGHUP reloads configuration, certificates and policies
     #[command(after_help = crate::logging::HELP)]
     Run {
         /// `firewall.toml`
@@ -61,14 +61,17 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
 ///
 /// # Errors
 /// A configuration that cannot be used, or the fault that stopped the gateway.
-pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
+pub fn run(job: FirewallJob, inherited: Inherited, json: bool) -> Result<u8, Fault> {
     match job {
         FirewallJob::Check(check) => check.run(json),
         FirewallJob::Run { config } => {
-            let config = load(&config)?;
+            let (inherited, config) = (inherited.doing("sockets of `LISTEN_FDS`")?, load(&config)?);
             crate::block_on(async {
-                let ready = |bound: semgate_gateway::Bound| tracing::info!(?bound, "the gateway answers");
-                semgate_gateway::run(config, ready, serving::end())
+                let ready = |bound: semgate_gateway::Bound| {
+                    tracing::info!(?bound, "the gateway answers");
+                    serving::ready();
+                };
+                semgate_gateway::run(config, inherited, ready, serving::end())
                     .await
                     .map_err(|why| stopped("firewall", &why))
             })?;

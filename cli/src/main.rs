@@ -106,6 +106,8 @@ enum Job {
 }
 
 fn main() -> ExitCode {
+    // before there is another thread: it takes variables out of the environment
+    let inherited = serving::inherited();
     let words = match Cli::try_parse() {
         Ok(words) => words,
         Err(error) => return misused(&error),
@@ -115,7 +117,7 @@ fn main() -> ExitCode {
         terminal::read_by_machine();
     }
     let log = begin_log(&words);
-    let outcome = run(words);
+    let outcome = run(words, inherited);
     log.end();
     match outcome {
         Ok(status) => ExitCode::from(status),
@@ -141,15 +143,15 @@ fn misused(error: &clap::Error) -> ExitCode {
     failed(&fault, json)
 }
 
-fn run(words: Cli) -> Result<u8, Fault> {
+fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
     let json = words.json;
     match words.job {
         Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
-        Job::Authority(job) => authority::run(job, json),
+        Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
-        Job::Firewall(job) => firewall::run(job, json),
+        Job::Firewall(job) => firewall::run(job, inherited, json),
         Job::Policy(job) => policy::run(job, json),
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),

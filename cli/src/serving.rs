@@ -1,20 +1,60 @@
-//! The end of a server: by a signal, or by a fault.
+//! A server under a service manager: its sockets, its start, and its end by a signal or by a fault.
 
+use listenfd::ListenFd;
+use sd_notify::NotifyState;
 use semgate_authority::RunFault;
+use semgate_gateway::Socket;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::fault::Fault;
 
-/// Resolves at SIGTERM or SIGINT; never, if no handler can be installed.
-pub async fn end() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
+/// The sockets that a service manager bound and passed on.
+pub type Inherited = std::io::Result<Vec<Socket>>;
+
+/// Takes the sockets of `LISTEN_FDS`, before the process has a second thread.
+pub fn inherited() -> Inherited {
+    let mut passed = ListenFd::from_env();
+    let mut sockets = Vec::new();
+    for at in 0..passed.len() {
+        let socket = match passed.take_tcp_listener(at) {
+            Ok(listener) => listener.map(Socket::Tcp),
+            Err(_) => passed.take_unix_listener(at)?.map(Socket::Unix),
+        };
+        sockets.extend(socket);
+    }
+    Ok(sockets)
+}
+
+/// The sockets of a server that listens on TCP alone.
+///
+/// # Errors
+/// One of them is another socket.
+pub fn tcp(sockets: Vec<Socket>) -> Result<Vec<std::net::TcpListener>, Fault> {
+    let only = |socket| match socket {
+        Socket::Tcp(listener) => Ok(listener),
+        Socket::Unix(_) => {
+            Err(Fault::new("a unix socket was passed, and the authority listens on tcp alone"))
+        }
     };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    sockets.into_iter().map(only).collect()
+}
+
+/// Tells the service manager, if there is one, that the server answers.
+pub fn ready() {
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
+}
+
+/// Resolves at SIGTERM or SIGINT, and tells the service manager; never, if no handler can be installed. The handlers are there once this
+/// returns, so a signal right after the start ends the server as any other.
+pub fn end() -> impl Future<Output = ()> {
+    let handlers = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = handlers else { return std::future::pending().await };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
     }
 }
 

@@ -8,6 +8,7 @@ mod cards;
 mod clarify;
 mod conversations;
 mod dependencies;
+mod deployment;
 mod end_to_end;
 mod feed;
 mod groups;

@@ -1,6 +1,7 @@
 //! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Binds no port and does not open the state
 //! directory.
 
+mod admin;
 mod check;
 mod duration;
 mod limits;
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
+pub use admin::{AdminConfig, ProbeConfig};
 pub use limits::Limits;
 pub(crate) use limits::{
     BATCH, CLOCK_GAP, EVIDENCE_FILES, HANDSHAKE_TIMEOUT, HEADER_BYTES, KEPT_SHARDS, LEFTOVER_FILES,
@@ -137,8 +139,10 @@ pub struct Config {
     pub prefix: Prefix,
     /// The public address (HTTPS).
     pub listen: SocketAddr,
-    /// The admin address (plain HTTP).
-    pub admin: SocketAddr,
+    /// The operator's address.
+    pub admin: AdminConfig,
+    /// Address of the probes; none serves them on the admin address alone.
+    pub probe: Option<ProbeConfig>,
     /// The public URL, without a final slash; status list tokens name it. Default: `https://<authority>`.
     #[serde(default, deserialize_with = "check::stated")]
     pub public_url: String,

@@ -176,7 +176,8 @@ async fn a_full_volume_for_the_last_checkpoint_ends_the_process_and_the_next_sta
     assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "unfinished"));
     let fault = running.ended().await.unwrap_err().to_string();
     assert!(fault.contains("volume/last"), "{fault}");
-    let fault = crate::run(config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    let fault =
+        crate::run(config(), Vec::new(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
     assert!(fault.to_string().contains("volume"), "{fault}");
     turn(&volume, None);
     let running = place.start_with(config()).await;
@@ -188,7 +189,8 @@ async fn a_full_volume_for_the_last_checkpoint_ends_the_process_and_the_next_sta
     // And with the volume away, nothing is signed.
     std::fs::rename(&volume, place.path().join("away")).unwrap();
     std::fs::create_dir(&volume).unwrap();
-    let fault = crate::run(config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    let fault =
+        crate::run(config(), Vec::new(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
     assert!(fault.to_string().contains("mount its volume"), "{fault}");
 }
 

@@ -42,7 +42,7 @@ use semgate_contexts::DocumentLimits;
 use semgate_contexts::compare::CancelToken;
 use tokio::sync::{Semaphore, watch};
 
-pub(crate) use admin::admin;
+pub(crate) use admin::{admin, probe};
 pub(crate) use body_drain::{Bounds, drain_body};
 pub(crate) use cache::Cache;
 pub(crate) use host_check::only_own_hosts;

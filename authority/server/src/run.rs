@@ -12,6 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use sd_notify::NotifyState;
 use semgate_contexts::compare::CancelToken;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -26,7 +27,7 @@ use crate::account::{Accounts, Refusals};
 use crate::audit::Audit;
 use crate::clock::{Clock, now};
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, ending, renew_tls, router, serve};
+use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, ending, probe, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -35,15 +36,17 @@ use crate::publish::MAX_DELTAS_AT_ONCE;
 use crate::rules::Rules;
 use crate::store::Layout;
 use crate::submit::{self, Job, Message, Recorder, Sequencer, Submit, index_of};
-use crate::{RunFault, disk};
+use crate::{Limits, RunFault, disk};
 
 /// The bound addresses of an authority (ports of 0 replaced).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// The public address (HTTPS).
     pub listen: SocketAddr,
-    /// The admin address (plain HTTP).
+    /// The admin address.
     pub admin: SocketAddr,
+    /// The address of the probes.
+    pub probe: Option<SocketAddr>,
 }
 
 /// The result of `rebuild_index`.
@@ -76,7 +79,8 @@ pub fn check(config: &Config) -> Result<Vec<String>, RunFault> {
     Ok(ending(config, now()))
 }
 
-/// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.
+/// Runs until `shutdown` resolves, then ends gracefully. An address of the configuration continues the socket of `inherited` that is
+/// bound to it. `ready` is called once, when both addresses answer.
 ///
 /// Every fault of configuration, keys, log and documents shows before a port is bound.
 ///
@@ -84,39 +88,35 @@ pub fn check(config: &Config) -> Result<Vec<String>, RunFault> {
 /// The authority could not start, or had to stop.
 pub async fn run(
     config: Config,
+    inherited: Vec<std::net::TcpListener>,
     ready: impl FnOnce(Bound),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
     let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock } = prepared;
     descriptors::raise_limit(app.config.limits.connections);
-    let public_listener = bind(app.config.listen).await?;
-    let admin_listener = bind(app.config.admin).await?;
-    let bound = Bound { listen: address(&public_listener)?, admin: address(&admin_listener)? };
-    if !bound.admin.ip().is_loopback() {
-        tracing::warn!("the admin address {} is not on loopback, and it authenticates nobody", bound.admin);
-    }
+    let Listeners { public: public_listener, admin: admin_listener, probe: probe_listener, bound } =
+        Listeners::bind(&app.config, inherited).await?;
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let comparing = app.comparing.clone();
     let mut ended = start_sequencer(sequencer, jobs, recorder)?;
-    let listening = Listening {
-        tls: Arc::clone(&tls),
-        router: router(Arc::clone(&app)),
-        limits: app.config.limits.clone(),
-        accounts: Arc::clone(&app.accounts),
-        metrics: Arc::clone(&app.metrics),
-    };
-    let renewing = renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone());
+    let renewing = renew_tls(Arc::clone(&tls), tls_files, Arc::clone(&app.metrics), stopping.clone());
     tokio::spawn(renewing);
-    let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
+    let serving = tokio::spawn(serve(public_listener, everyones(&app, Arc::clone(&tls)), stopping.clone()));
+    if let Some(listener) = probe_listener {
+        let listening = operators(&app, probe(Arc::clone(&app)), None);
+        tokio::spawn(serve(listener, listening, stopping.clone()));
+    }
     // before readiness: a hangup without a handler ends a process
     let hangup =
         signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("cannot handle signals: {e}")))?;
     let hangups = tokio::spawn(on_hangup(Arc::clone(&app), hangup));
-    let admin = tokio::spawn(serve_admin(admin_listener, admin(Arc::clone(&app), bound.admin), stopping));
+    let tls = Some(tls).filter(|_| !app.config.admin.ids.is_empty());
+    let listening = operators(&app, admin(Arc::clone(&app), bound.admin), tls);
+    let admin = tokio::spawn(serve(admin_listener, listening, stopping));
     let name = &app.config.authority;
-    tracing::info!("authority `{name}` listens on https://{}, admin http://{}", bound.listen, bound.admin);
+    tracing::info!("authority `{name}` listens on https://{}, admin {}", bound.listen, bound.admin);
     ready(bound);
     let early = tokio::select! {
         () = shutdown => None,
@@ -165,22 +165,39 @@ fn start_sequencer(
 /// On SIGHUP: reads the policies again, all of them or none, and opens the audit log again by its name.
 async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
+        let now = NotifyState::monotonic_usec_now().unwrap_or(NotifyState::MonotonicUsec(0));
+        // without a service manager there is nobody to tell
+        let _ = sd_notify::notify(&[NotifyState::Reloading, now]);
         let work = Arc::clone(&app);
         let done = tokio::task::spawn_blocking(move || {
             work.audit.reopen();
             work.rules.reload();
         });
         let _ = done.await;
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
     }
 }
 
-async fn serve_admin(listener: TcpListener, admin: Router, mut stopping: watch::Receiver<bool>) {
-    let served = axum::serve(listener, admin).with_graceful_shutdown(async move {
-        let _ = stopping.wait_for(|stop| *stop).await;
-    });
-    if let Err(e) = served.await {
-        tracing::error!("the admin address: {e}");
+/// Connections to the operator's pages open at once. They have accounts of their own: strangers at the public address take none of
+/// them.
+const OPERATORS_CONNECTIONS: usize = 256;
+
+/// The public address.
+fn everyones(app: &Arc<App>, tls: Arc<Tls>) -> Listening {
+    Listening {
+        tls: Some(tls),
+        router: router(Arc::clone(app)),
+        limits: app.config.limits.clone(),
+        accounts: Arc::clone(&app.accounts),
+        metrics: Arc::clone(&app.metrics),
     }
+}
+
+/// An address with the operator's pages.
+fn operators(app: &App, router: Router, tls: Option<Arc<Tls>>) -> Listening {
+    let limits = Limits { connections: OPERATORS_CONNECTIONS, ..app.config.limits.clone() };
+    let (accounts, metrics) = (Accounts::new(&limits), Arc::clone(&app.metrics));
+    Listening { tls, router, limits, accounts, metrics }
 }
 
 struct Prepared {
@@ -272,8 +289,49 @@ pub(crate) fn prepared(config: Config) -> Result<Arc<App>, RunFault> {
     Ok(Arc::new(prepare(config)?.app))
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {
-    TcpListener::bind(address).await.map_err(|source| RunFault::Bind { address, source })
+/// The bound addresses.
+struct Listeners {
+    public: TcpListener,
+    admin: TcpListener,
+    probe: Option<TcpListener>,
+    bound: Bound,
+}
+
+impl Listeners {
+    async fn bind(config: &Config, mut inherited: Vec<std::net::TcpListener>) -> Result<Self, RunFault> {
+        let public = bind(config.listen, &mut inherited).await?;
+        let admin = bind(config.admin.listen, &mut inherited).await?;
+        let probe = match &config.probe {
+            Some(probe) => Some(bind(probe.listen, &mut inherited).await?),
+            None => None,
+        };
+        if let Some(left) = inherited.first() {
+            let what = "was passed to this process, and no setting names it";
+            return Err(RunFault::Stopped(format!("the socket `{:?}` {what}", left.local_addr())));
+        }
+        let bound = Bound {
+            listen: address(&public)?,
+            admin: address(&admin)?,
+            probe: probe.as_ref().map(address).transpose()?,
+        };
+        Ok(Self { public, admin, probe, bound })
+    }
+}
+
+/// Binds the address, or takes the inherited socket.
+async fn bind(
+    address: SocketAddr,
+    inherited: &mut Vec<std::net::TcpListener>,
+) -> Result<TcpListener, RunFault> {
+    let fault = |source| RunFault::Bind { address, source };
+    let at = inherited.iter().position(|socket| socket.local_addr().is_ok_and(|bound| bound == address));
+    match at.map(|at| inherited.swap_remove(at)) {
+        Some(socket) => {
+            socket.set_nonblocking(true).map_err(fault)?;
+            TcpListener::from_std(socket).map_err(fault)
+        }
+        None => TcpListener::bind(address).await.map_err(fault),
+    }
 }
 
 fn address(listener: &TcpListener) -> Result<SocketAddr, RunFault> {

@@ -113,8 +113,12 @@ fn written_only(effective: toml::Table, written: &toml::Table) -> toml::Table {
 
 /// The findings of a start, one line each.
 fn summary(config: &Config, checked: &Checked) -> Vec<String> {
-    let mut lines = vec![format!("admin: http://{}", config.admin)];
-    lines.extend(config.authorities.iter().map(|one| format!("authority `{}`: {}", one.name, one.url)));
+    let mut lines = vec![format!("admin: {}", config.admin)];
+    lines.extend(config.probe.iter().map(|probe| format!("probes: http://{}", probe.listen)));
+    lines.extend(config.authorities.iter().map(|one| {
+        let addresses: Vec<_> = one.addresses().map(ToString::to_string).collect();
+        format!("authority `{}`: {}", one.name, addresses.join(", "))
+    }));
     lines.extend(config.routes.iter().map(|route| {
         let scopes = route.contexts.iter().map(|scope| {
             let known = checked.known.iter().filter(|urn| scope.holds(urn)).count();

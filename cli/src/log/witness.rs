@@ -48,6 +48,7 @@ impl Witness {
             let ready = |bound: WitnessBound| {
                 let shown = json!({"listen": bound.listen.to_string(), "admin": bound.admin.to_string(), "key": bound.key});
                 print(&shown, json);
+                serving::ready();
             };
             run_witness(settings, ready, serving::end()).await.map_err(|why| stopped("witness", &why))
         })?;

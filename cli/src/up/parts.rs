@@ -59,7 +59,7 @@ impl Parts {
             let tell = |bound: semgate_authority::Bound| {
                 let _ = ready.send(bound.listen);
             };
-            semgate_authority::run(config, tell, stopped(stop))
+            semgate_authority::run(config, Vec::new(), tell, stopped(stop))
                 .await
                 .map_err(|why| crate::serving::stopped("authority", &why))
         })
@@ -72,7 +72,7 @@ impl Parts {
         self.start("firewall", move |ready, stop| async move {
             let config = crate::firewall::load(&path)?;
             let tell = |bound: semgate_gateway::Bound| drop(at(&bound).map(|at| ready.send(at)));
-            semgate_gateway::run(config, tell, stopped(stop))
+            semgate_gateway::run(config, Vec::new(), tell, stopped(stop))
                 .await
                 .map_err(|why| crate::firewall::stopped("firewall", &why))
         })

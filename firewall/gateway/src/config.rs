@@ -2,11 +2,13 @@
 //! opens no key and makes no connection. [`check`](crate::check) does the next step and still binds no port.
 
 mod address;
+mod admin;
 mod fault;
 mod kinds;
 mod limits;
 mod push;
 mod read;
+mod reload;
 mod retired;
 mod route;
 mod rules;
@@ -17,7 +19,6 @@ mod trust;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use semgate_certs::SpiffeId;
@@ -30,6 +31,7 @@ use toml::de::{DeTable, DeValue};
 use read::{between, checked, fault, number, one, text};
 
 pub use address::{Endpoint, Listen, Upstream};
+pub use admin::{AdminConfig, ProbeConfig};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;
@@ -95,9 +97,11 @@ pub struct Config {
     pub name: String,
     /// State directory, which holds the followers' memory.
     pub state: PathBuf,
-    /// Admin address (plain HTTP, loopback).
-    #[serde(default = "Config::admin")]
-    pub admin: SocketAddr,
+    /// Address of the operator's pages.
+    #[serde(default)]
+    pub admin: AdminConfig,
+    /// Address of the probes; `None` serves them on the admin address alone.
+    pub probe: Option<ProbeConfig>,
     /// Directory of the policies; `None` if they come in a bundle.
     pub policies: Option<PathBuf>,
     /// Signed bundle of the policies.
@@ -155,11 +159,6 @@ impl Config {
         if name.is_empty() { "semgate".to_owned() } else { name }
     }
 
-    /// Loopback, and away from well-known ports.
-    fn admin() -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, 9470).into()
-    }
-
     fn cores() -> usize {
         std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
     }
@@ -180,25 +179,20 @@ impl Config {
         Self::parse(&text, base).map(|config| Self { source: Some(path.to_owned()), ..config })
     }
 
-    /// Names of the followed authorities that the file on disk now distrusts or no longer names. The flag is true if the file
-    /// is otherwise unchanged. Without a file, returns the current settings and true.
+    /// Reads the file again. Without one, returns the same settings.
     ///
     /// # Errors
     /// As [`Config::load`].
-    pub(crate) fn distrusted_now(&self) -> Result<(Vec<String>, bool), ConfigFault> {
-        let Some(source) = &self.source else { return Ok((self.distrusted(), true)) };
-        let mut fresh = Self::load(source)?;
-        let mut distrusted = Vec::new();
-        for authority in &self.authorities {
-            let known = fresh.authorities.iter_mut().find(|other| other.name == authority.name);
-            if known.as_ref().is_none_or(|known| known.distrusted) {
-                distrusted.push(authority.name.clone());
-            }
-            if let Some(known) = known {
-                known.distrusted = authority.distrusted;
-            }
-        }
-        Ok((distrusted, fresh == *self))
+    pub(crate) fn reread(&self) -> Result<Self, ConfigFault> {
+        self.source.as_ref().map_or_else(|| Ok(self.clone()), |source| Self::load(source))
+    }
+
+    /// Names of the followed authorities that another file distrusts or no longer names.
+    pub(crate) fn distrusted_by(&self, fresh: &Self) -> Vec<String> {
+        let trusted =
+            |name: &String| fresh.authorities.iter().any(|other| other.name == *name && !other.distrusted);
+        let names = self.authorities.iter().map(|authority| &authority.name);
+        names.filter(|name| !trusted(name)).cloned().collect()
     }
 
     /// Names of the authorities that are distrusted at the start.

@@ -1,6 +1,7 @@
 //! Control of a running gateway: follows authorities and policies, keeps state over a restart, and answers the operator.
 
 pub(crate) mod admin;
+pub(crate) mod admin_listener;
 pub(crate) mod crls;
 pub(crate) mod follow;
 pub(crate) mod health;

@@ -1,8 +1,11 @@
 //! Start of a gateway from its configuration, and its end without a broken message.
 
 mod core;
+mod layout;
 mod online;
 mod rehearsal;
+mod reload;
+mod served;
 mod start;
 mod threads;
 
@@ -14,6 +17,7 @@ use std::sync::Arc;
 use semgate_contexts::ContextUrn;
 use semgate_policies::Floors;
 use semgate_statement::Follower;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::clock::unix_now;
@@ -22,6 +26,7 @@ use crate::control::follow::{self, Memory};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
 use crate::server::own_certificates::OwnCertificate;
+use crate::server::sockets::Bound as Socket;
 
 pub use online::{Asked, check_online};
 
@@ -32,6 +37,8 @@ pub struct Bound {
     pub routes: Vec<BoundRoute>,
     /// Admin address.
     pub admin: SocketAddr,
+    /// Address of the probes.
+    pub probe: Option<SocketAddr>,
 }
 
 /// Result of a start's checks.
@@ -167,14 +174,15 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
     Ok(Remembered { floors, unheard })
 }
 
-/// Runs until `shutdown` resolves, then drains: accepts no new connections, and lets messages in flight end within the drain
+/// Runs until `shutdown` resolves. An address of the configuration continues the socket of `inherited` that is bound to it.
+/// Then drains: accepts no new connections, and lets messages in flight end within the drain
 /// limit. Calls `ready` once, when all addresses are bound. `/readyz` reports when a fresh generation is live.
 ///
-/// SIGHUP reopens the audit file, and reloads keys, certificates and policies.
+/// SIGHUP reopens the audit file, and reloads the configuration, keys, certificates and policies.
 ///
 /// # Errors
 /// The fault that stopped the start, or the thread that ended. Other failures refuse messages instead.
-pub async fn run<R, S>(config: Config, ready: R, shutdown: S) -> Result<(), RunFault>
+pub async fn run<R, S>(config: Config, inherited: Vec<Socket>, ready: R, shutdown: S) -> Result<(), RunFault>
 where
     R: FnOnce(Bound),
     S: Future<Output = ()>,
@@ -182,9 +190,11 @@ where
     let (stop, stopping) = watch::channel(false);
     let (ended, mut died) = mpsc::channel(1);
     let config = Arc::new(config);
+    let hangups = signal(SignalKind::hangup()).map_err(|why| RunFault::system("signals", why))?;
+    let outside = threads::Outside { inherited, hangups };
     let (bound, running) = {
         let config = Arc::clone(&config);
-        let start = move || threads::start(&config, &stopping, &ended);
+        let start = move || threads::start(&config, outside, &stopping, &ended);
         tokio::task::spawn_blocking(start).await.map_err(|why| RunFault::system("start", why))??
     };
     ready(bound);

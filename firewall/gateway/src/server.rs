@@ -8,4 +8,5 @@ pub(crate) mod materials;
 pub(crate) mod own_certificates;
 pub(crate) mod pem_files;
 pub(crate) mod shared;
+pub(crate) mod sockets;
 pub(crate) mod worker;

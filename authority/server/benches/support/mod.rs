@@ -38,7 +38,7 @@ pub fn serve_if_asked() {
         std::fs::rename(dir.join("bound.new"), dir.join("bound")).unwrap();
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(run(config, ready, std::future::pending())).unwrap();
+    runtime.block_on(run(config, Vec::new(), ready, std::future::pending())).unwrap();
     std::process::exit(0);
 }
 

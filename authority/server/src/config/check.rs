@@ -97,6 +97,7 @@ impl Config {
             self.origin = format!("{}/log", self.authority);
         }
         name("origin", &self.origin)?;
+        self.admin.check()?;
         self.check_publishers()?;
         self.keys.check()?;
         if !(1..=MAX_ROOT_KEYS).contains(&self.root_threshold) {

@@ -102,7 +102,8 @@ async fn beside(liar: &Liar) -> (Place, Config) {
 }
 
 async fn refused(config: Config) -> String {
-    let fault: RunFault = run(config, |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    let fault: RunFault =
+        run(config, Vec::new(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
     fault.to_string()
 }
 

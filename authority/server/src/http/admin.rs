@@ -1,10 +1,11 @@
-//! The admin address: plain HTTP, for the operator's own machines, read-only.
+//! The operator's pages, read-only: plain HTTP on loopback, or TLS for named certificates. The probe address has three of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Extension, Request, State};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{HeaderValue, StatusCode, header};
@@ -13,18 +14,42 @@ use super::App;
 use super::answer;
 use super::host_check::only_own_hosts;
 use super::problem::{Code, Problem};
+use super::serve::Caller;
 use crate::run::{roles, status_of};
 
-/// The router of the admin address `bound`; answers only to its own names.
+/// The router of the admin address `bound`. It answers the holders of these ids, or without ids only to its own names.
 pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
-    let routes = Router::new()
+    let ids: Arc<[String]> = app.config.admin.ids.as_slice().into();
+    let routes = pages().route("/status", get(status)).with_state(app);
+    if ids.is_empty() {
+        return only_own_hosts(routes, bound);
+    }
+    routes.layer(from_fn(move |caller: Extension<Caller>, request: Request, next: Next| {
+        let ids = Arc::clone(&ids);
+        async move { if named(&ids, &caller) { next.run(request).await } else { refusal() } }
+    }))
+}
+
+/// The router of the probe address.
+pub(crate) fn probe(app: Arc<App>) -> Router {
+    pages().with_state(app)
+}
+
+fn pages() -> Router<Arc<App>> {
+    Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .route("/status", get(status))
         .fallback(|| async { Problem::from(Code::NotFound) })
-        .with_state(app);
-    only_own_hosts(routes, bound)
+}
+
+/// Returns true for a caller whose certificate has one of these ids.
+fn named(ids: &[String], caller: &Extension<Caller>) -> bool {
+    caller.peer.as_ref().is_some_and(|peer| ids.iter().any(|id| id == peer.id().as_str()))
+}
+
+fn refusal() -> Response {
+    (StatusCode::FORBIDDEN, "no certificate with an id in `admin.ids` was shown\n").into_response()
 }
 
 /// Ready: the clock is plausible, the head is current, and the authority is not stopping. Missing or damaged documents are reported, but do

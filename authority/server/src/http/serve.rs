@@ -1,4 +1,5 @@
-//! The public address: TLS 1.3, one HTTP/1.1 connection a task, every wait bounded, every connection charged to an account.
+//! The addresses off loopback: TLS 1.3 but for probes, one HTTP/1.1 connection a task, every wait bounded, every connection charged
+//! to an account.
 
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ pub(crate) struct Caller {
 
 /// The parts that a connection needs.
 pub(crate) struct Listening {
-    pub tls: Arc<Tls>,
+    /// The TLS identity; none for plain HTTP.
+    pub tls: Option<Arc<Tls>>,
     pub router: Router,
     pub limits: Limits,
     pub accounts: Arc<Accounts>,
@@ -82,7 +84,15 @@ async fn connection(
     mut handshake: Handshake,
     watcher: Watcher,
 ) {
-    let shown = listening.tls.current();
+    let Some(tls) = &listening.tls else {
+        let _ = socket.set_nodelay(true);
+        let stream = WriteTimeout::new(socket, listening.limits.write_timeout);
+        return match handshake.finish(None) {
+            Ok(charge) => respond(&listening, stream, Known::default(), charge, watcher).await,
+            Err(excess) => listening.refused(excess.as_str()),
+        };
+    };
+    let shown = tls.current();
     let secured = tokio::select! {
         secured = secure(&listening, &shown, socket) => secured,
         () = handshake.displaced() => return listening.refused("handshakes"),
@@ -92,7 +102,7 @@ async fn connection(
     let peer = identify(&certificates, shown.peers.as_deref());
     match handshake.finish(peer.as_ref().map(|peer| peer.id().as_str())) {
         Ok(charge) => {
-            let known = Known { certificates, peer, shown };
+            let known = Known { certificates, peer, looked_up: shown.looked_up };
             respond(&listening, stream, known, charge, watcher).await;
         }
         // closed at once: an answer would cost more than the handshake did
@@ -156,10 +166,12 @@ where
 }
 
 /// The certificates of a connection, and the identity that they had when it began.
+#[derive(Default)]
 struct Known {
     certificates: Vec<CertificateDer<'static>>,
     peer: Option<Arc<Peer>>,
-    shown: Arc<ServerIdentity>,
+    /// True if the certificates are checked against revocation lists.
+    looked_up: bool,
 }
 
 fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> Option<Arc<Peer>> {
@@ -168,9 +180,9 @@ fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> O
 }
 
 /// Answers the requests of one connection, and holds its charge meanwhile.
-async fn respond(
+async fn respond<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     listening: &Listening,
-    stream: TlsStream<WriteTimeout<TcpStream>>,
+    stream: S,
     known: Known,
     charge: Charge,
     watcher: Watcher,
@@ -178,13 +190,14 @@ async fn respond(
     let limits = &listening.limits;
     let owner = charge.owner().clone();
     let router = TowerToHyperService::new(listening.router.clone());
-    let tls = Arc::clone(&listening.tls);
+    let tls = listening.tls.clone();
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         // the certificate may have been revoked since the connection began
-        let peer = if known.shown.looked_up && known.peer.is_some() {
-            identify(&known.certificates, tls.current().peers.as_deref())
-        } else {
-            known.peer.clone()
+        let peer = match &tls {
+            Some(tls) if known.looked_up && known.peer.is_some() => {
+                identify(&known.certificates, tls.current().peers.as_deref())
+            }
+            _ => known.peer.clone(),
         };
         request.extensions_mut().insert(Caller { peer, owner: owner.clone() });
         hyper::service::Service::call(&router, request)

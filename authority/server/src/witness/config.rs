@@ -13,7 +13,7 @@ use semgate_statement::{CosignerKey, LogVerifier};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::{self, ConfigFault, KeyFiles};
+use crate::config::{self, ConfigFault, KeyFiles, ProbeConfig};
 use crate::init::InitFault;
 
 /// Logs of one witness, at most: each costs a file and a kilobyte.
@@ -31,6 +31,8 @@ pub struct WitnessSettings {
     pub listen: SocketAddr,
     /// The admin address (plain HTTP).
     pub admin: SocketAddr,
+    /// Address of the probes; none serves them on the admin address alone.
+    pub probe: Option<ProbeConfig>,
     /// Its TLS identity. Without one, `listen` is plain HTTP on loopback, behind a proxy of the operator.
     pub tls: Option<KeyFiles>,
     /// The known logs.

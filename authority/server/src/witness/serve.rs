@@ -66,6 +66,10 @@ pub async fn run_witness(
     let address = |listener: &TcpListener| {
         listener.local_addr().map_err(|e| RunFault::Stopped(format!("cannot read the bound address: {e}")))
     };
+    let probe = match &settings.probe {
+        Some(probe) => Some(bind(probe.listen).await?),
+        None => None,
+    };
     let bound = WitnessBound { listen: address(&public)?, admin: address(&admin)?, key: vkey };
     let (stop, stopping) = watch::channel(false);
     let router = Router::new()
@@ -77,29 +81,17 @@ pub async fn run_witness(
             let (chain, key) = keys::pair(files)?;
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
-            // a witness asks nobody for a certificate: all are strangers, each network within its bound
-            let limits = Limits::default();
-            let listening = Listening {
-                tls: Arc::new(Tls::new(ServerIdentity {
-                    server: Arc::new(made),
-                    peers: None,
-                    looked_up: false,
-                })),
-                router,
-                accounts: Accounts::new(&limits),
-                limits,
-                metrics: Arc::new(Metrics::new()),
-            };
+            let shown = ServerIdentity { server: Arc::new(made), peers: None, looked_up: false };
+            let listening = anonymous(Some(Arc::new(Tls::new(shown))), router);
             tokio::spawn(serve(public, listening, stopping.clone()))
         }
         None => tokio::spawn(plain(public, router, stopping.clone())),
     };
-    let routes = Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(|| async { "ok\n" }))
-        .route("/metrics", get(metrics))
-        .route("/status", get(status))
-        .with_state(app);
+    if let Some(listener) = probe {
+        let probes = anonymous(None, pages().with_state(Arc::clone(&app)));
+        tokio::spawn(serve(listener, probes, stopping.clone()));
+    }
+    let routes = pages().route("/status", get(status)).with_state(app);
     let admin = tokio::spawn(plain(admin, only_own_hosts(routes, bound.admin), stopping));
     tracing::info!("the witness `{}` listens on {}, admin http://{}", bound.key, bound.listen, bound.admin);
     ready(bound);
@@ -109,6 +101,18 @@ pub async fn run_witness(
     let _ = admin.await;
     drop(lock);
     Ok(())
+}
+
+/// The pages of every address for operators.
+fn pages() -> Router<Arc<App>> {
+    let pages = Router::new().route("/healthz", get(|| async { "ok\n" }));
+    pages.route("/readyz", get(|| async { "ok\n" })).route("/metrics", get(metrics))
+}
+
+/// An address whose callers show no certificate: all are strangers, each network within its bound.
+fn anonymous(tls: Option<Arc<Tls>>, router: Router) -> Listening {
+    let limits = Limits::default();
+    Listening { tls, router, accounts: Accounts::new(&limits), limits, metrics: Arc::new(Metrics::new()) }
 }
 
 async fn plain(listener: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {

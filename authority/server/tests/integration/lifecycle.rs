@@ -313,8 +313,9 @@ async fn policies_are_reloaded_as_a_whole_or_not_at_all() {
     running.stop().await;
     // nor does an authority start with a directory that is wrong
     std::fs::write(&rules, "permit (principal, action == Action::\"delete\", resource);").unwrap();
-    let fault =
-        semgate_authority::run(config, |_| panic!("it runs"), std::future::pending()).await.unwrap_err();
+    let fault = semgate_authority::run(config, Vec::new(), |_| panic!("it runs"), std::future::pending())
+        .await
+        .unwrap_err();
     assert!(fault.to_string().contains("rules.cedar:1:"), "{fault}");
 }
 
@@ -340,7 +341,7 @@ async fn attack_a_publisher_whose_entry_is_deleted_goes_on_because_a_policy_name
     until_refused(&ada).await;
     running.stop().await;
     // a start is strict: the policy names somebody who has no entry
-    let run = semgate_authority::run(config, |_| panic!("it runs"), std::future::pending());
+    let run = semgate_authority::run(config, Vec::new(), |_| panic!("it runs"), std::future::pending());
     let fault = run.await.unwrap_err().to_string();
     assert!(fault.contains("policy `hers.cedar#hers`"), "{fault}");
 }

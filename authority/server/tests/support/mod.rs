@@ -102,9 +102,10 @@ impl Place {
     pub async fn start_with(&self, config: Config) -> Running {
         let (ready, bound) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(run(config, move |bound| ready.send(bound).unwrap(), async move {
-            let _ = stopped.await;
-        }));
+        let task =
+            tokio::spawn(run(config, Vec::new(), move |bound| ready.send(bound).unwrap(), async move {
+                let _ = stopped.await;
+            }));
         let Ok(bound) = bound.await else { panic!("{}", task.await.unwrap().unwrap_err()) };
         let client = Client::new(self.path(), bound.listen, Some(OPERATOR));
         Running { bound, client, stop, task }

@@ -23,7 +23,7 @@ pub(super) fn complete(config: &mut Config, base: &Path) -> Result<(), ConfigFau
         if authority.witness_quorum == AuthorityConfig::every_witness() {
             authority.witness_quorum = authority.witnesses.len();
         }
-        authority.url.rebase(base);
+        authority.url.iter_mut().chain(&mut authority.urls).for_each(|url| url.rebase(base));
     }
     for route in &mut config.routes {
         let (one, several) = (&route.agent.default_context, &route.mcp.default_contexts);
@@ -94,7 +94,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
-    deny(!config.admin.ip().is_loopback(), || ConfigFault::plain_text("admin"))?;
+    config.admin.check(config)?;
     if config.audit_ocsf.as_ref() == Some(&config.audit) {
         return Err(ConfigFault::value("audit_ocsf", "another file than `audit`"));
     }
@@ -149,6 +149,13 @@ fn authorities(config: &Config) -> Result<(), ConfigFault> {
         }
     }
     for authority in all {
+        match (&authority.url, authority.urls.is_empty()) {
+            (None, true) => {
+                return Err(ConfigFault::missing("authority.url", "its address, or `urls` for several"));
+            }
+            (Some(_), false) => return Err(ConfigFault::value("authority.urls", "in place of `url`")),
+            _ => {}
+        }
         if !authority.log_key.starts_with(&format!("{}+", authority.origin)) {
             return Err(ConfigFault::value("authority.log_key", "the verifier key of `origin`"));
         }

@@ -109,6 +109,13 @@ fn each_broken_rule_names_its_key() {
         ("\"15m\"", "\"25h\"", "`authority.max_status_age` must be between 1s and 24h"),
         ("https://127.0.0.1:9001", "http://10.0.0.1:9001", "`authority.url` must be"),
         ("https://127.0.0.1:9001", "https://127.0.0.1:9001/x", "`authority.url` must be"),
+        ("url = \"https://127.0.0.1:9001\"", "urls = []", "`authority.urls` must be addresses"),
+        ("url = \"https://127.0.0.1:9001\"", "", "`authority.url` is missing"),
+        (
+            "url = \"https://127.0.0.1:9001\"",
+            "url = \"https://a.test\"\nurls = [\"https://b.test\"]",
+            "`authority.urls` must be in place of `url`",
+        ),
         ("semgate.test/log+0", "other/log+0", "`authority.log_key` must be the verifier key"),
         ("lines = [\"*\"]", "lines = []", "`authority.lines` must be at least one"),
         ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),
@@ -127,7 +134,7 @@ fn each_broken_rule_names_its_key() {
             "upstream = \"http://127.0.0.1:9100/../a\"",
             "route `a2a`: upstream",
         ),
-        ("state = \"firewall\"", "state = \"firewall\"\nadmin = \"0.0.0.0:1\"", "`admin` has no tls"),
+        ("state = \"firewall\"", "state = \"firewall\"\nadmin = \"0.0.0.0:1\"", "`admin.ids` is missing"),
         ("[tls]\ncertificate = \"gw.pem\"\nkey = \"gw.key\"\n", "", "`tls` is missing"),
         (
             "[[trust_domain]]\nname = \"semgate.test\"\nroots = \"roots.pem\"\n",
@@ -350,26 +357,32 @@ fn what_records_keep_is_named_by_member_and_nothing_unless_it_is_asked_for() {
 }
 
 #[test]
-fn whom_the_file_distrusts_now_is_read_again_and_nothing_else_of_it() {
+fn whom_the_file_distrusts_now_is_read_again_and_settings_that_need_a_restart_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("firewall.toml");
     let second = "[[authority]]\nname = \"other.test\"\nurl = \"https://127.0.0.1:9002\"\nroots = \"other.pem\"\norigin = \"other.test/log\"\nlog_key = \"other.test/log+00000000+AAAA\"\nlines = [\"goods\"]\n";
     let text = GOOD.replacen("lines = [\"*\"]", "lines = [\"payment\"]", 1) + second;
     std::fs::write(&path, &text).unwrap();
     let config = Config::load(&path).unwrap();
-    assert_eq!(config.distrusted_now(), Ok((Vec::new(), true)));
+    let now = || {
+        let fresh = config.reread().unwrap();
+        (config.distrusted_by(&fresh), config.needs_restart(&fresh))
+    };
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(now(), (names(&[]), names(&[])));
 
     std::fs::write(&path, format!("{text}distrusted = true\n")).unwrap();
-    assert_eq!(config.distrusted_now(), Ok((names(&["other.test"]), true)));
+    assert_eq!(now(), (names(&["other.test"]), names(&[])));
     assert_eq!(Config::load(&path).unwrap().distrusted(), ["other.test"], "and after a restart");
     // who is not named any more is trusted no more
     std::fs::write(&path, GOOD.replacen("lines = [\"*\"]", "lines = [\"payment\"]", 1)).unwrap();
-    assert_eq!(config.distrusted_now(), Ok((names(&["other.test"]), false)));
+    assert_eq!(now(), (names(&["other.test"]), names(&["authority"])));
     std::fs::write(&path, text.replacen("nodes = 40", "nodes = 41", 1)).unwrap();
-    assert_eq!(config.distrusted_now(), Ok((Vec::new(), false)), "another change waits for a restart");
+    assert_eq!(now(), (names(&[]), names(&["limits.nodes"])));
+    std::fs::write(&path, text.replacen("name = \"l8\"", "name = \"other\"", 1)).unwrap();
+    assert_eq!(now(), (names(&[]), names(&[])), "routes need none");
     std::fs::write(&path, "state = ").unwrap();
-    assert!(config.distrusted_now().is_err());
+    assert!(config.reread().is_err());
 }
 
 #[test]

@@ -94,8 +94,11 @@ pub struct AuthorityConfig {
     #[serde(deserialize_with = "authority")]
     pub name: String,
     /// `https://host:port` without a path, or a mirror on this machine over `http://`.
-    #[serde(deserialize_with = "authority_url")]
-    pub url: Upstream,
+    #[serde(default, deserialize_with = "authority_url")]
+    pub url: Option<Upstream>,
+    /// Several such addresses in place of `url`. The one that answered last is asked first.
+    #[serde(default, deserialize_with = "authority_urls")]
+    pub urls: Vec<Upstream>,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
     /// Number of root keys that must sign for the root; 1 unless the root is split.
@@ -127,7 +130,7 @@ pub struct AuthorityConfig {
     pub lines: Vec<String>,
     /// The authority that must recognise it for its lines; `None` if it counts by itself.
     pub recognised_by: Option<String>,
-    /// True if nothing from this authority counts. The only setting that SIGHUP reloads.
+    /// True if nothing from this authority counts. The only setting of an authority that SIGHUP reloads.
     #[serde(default)]
     pub distrusted: bool,
     /// The longest accepted lifetime of a head. A revocation that takes more than a day to apply is useless.
@@ -147,6 +150,11 @@ pub struct AuthorityConfig {
 }
 
 impl AuthorityConfig {
+    /// Its addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = &Upstream> {
+        self.url.iter().chain(&self.urls)
+    }
+
     /// Stands for the number of witnesses until all settings are read.
     pub(super) fn every_witness() -> usize {
         usize::MAX
@@ -200,9 +208,21 @@ fn authority<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     })
 }
 
-fn authority_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Upstream, D::Error> {
+fn authority_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Upstream>, D::Error> {
     let must = "`https://host:port` without a path, or `http://` on this machine";
-    checked(deserializer, must, |url: &Upstream| (url.tls || url.local()) && url.path == "/")
+    checked(deserializer, must, reaches_authority).map(Some)
+}
+
+fn authority_urls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Upstream>, D::Error> {
+    let must = "addresses as in `url`, at least one, each once";
+    checked(deserializer, must, |urls: &Vec<Upstream>| {
+        let once = urls.iter().enumerate().all(|(n, url)| !urls.iter().take(n).any(|other| other == url));
+        !urls.is_empty() && once && urls.iter().all(reaches_authority)
+    })
+}
+
+fn reaches_authority(url: &Upstream) -> bool {
+    (url.tls || url.local()) && url.path == "/"
 }
 
 fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

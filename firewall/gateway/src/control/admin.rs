@@ -1,5 +1,5 @@
-//! The operator's endpoints, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`. Local programs
-//! may call them; pages in a browser may not.
+//! The operator's endpoints: `/healthz`, `/readyz`, `/metrics`, `/status`. On loopback local programs may call them, elsewhere
+//! the holders of named certificates; pages in a browser may not. The first three answer everyone at the probe address.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use semgate_statement::{NotRecognised, PersistenceState, View};
 use serde_json::{Value, json};
 
 use crate::clock::unix_now;
-use crate::control::follow::FollowerStates;
+use crate::control::follow::{FollowerStates, ReloadState};
 use crate::control::health::Health;
 use crate::control::metrics::Metrics;
 use crate::control::policy_state::{PolicyReport, PolicyStates};
@@ -36,23 +36,29 @@ pub(crate) struct Admin {
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
     pub(crate) policies: PolicyStates,
-    pub(crate) routes: Arc<[BoundRoute]>,
+    pub(crate) routes: Arc<ArcSwap<Vec<BoundRoute>>>,
+    pub(crate) reloads: Arc<ReloadState>,
     pub(crate) follower_states: Arc<FollowerStates>,
     pub(crate) health: Health,
     pub(crate) materials: Arc<ArcSwap<Materials>>,
 }
 
 impl Admin {
-    /// Builds the service, which answers to these names only.
-    pub(crate) fn router(self, names: Names) -> Router {
+    /// Builds the operator's service, which answers to these names only.
+    pub(crate) fn router(&self, names: Names) -> Router {
         let names = Arc::new(names);
-        Router::new()
-            .route("/healthz", get(healthy))
-            .route("/readyz", get(ready))
-            .route("/metrics", get(metrics))
-            .route("/status", get(status))
-            .with_state(self)
-            .layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
+        let pages = self.pages().route("/status", get(status)).with_state(self.clone());
+        pages.layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
+    }
+
+    /// Builds the service of the probe address.
+    pub(crate) fn probe(&self) -> Router {
+        self.pages().with_state(self.clone())
+    }
+
+    fn pages(&self) -> Router<Self> {
+        let pages = Router::new().route("/healthz", get(healthy)).route("/readyz", get(ready));
+        pages.route("/metrics", get(metrics))
     }
 
     /// Lists everything that currently keeps a message from passing. An empty list means ready.
@@ -92,11 +98,12 @@ impl Admin {
         let authorities: Vec<Value> =
             generation.views().iter().map(|view| authority(view, &self.follower_states, now)).collect();
         let routes: Vec<Value> =
-            self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
+            self.routes.load().iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
         json!({
             "ready": self.obstacles().is_empty(),
             "obstacles": self.obstacles(),
             "generation": generation.number(),
+            "config": {"current": self.reloads.fault().is_none(), "fault": self.reloads.fault()},
             "policies": policies(&self.policies.live.report()),
             "shadow": shadow,
             "authorities": authorities,
@@ -183,6 +190,7 @@ fn authority(view: &View, states: &FollowerStates, now: u64) -> Value {
     });
     json!({
         "name": view.authority(),
+        "url": states.address(view.authority()),
         "recognised": recognised,
         "distrusted": view.is_distrusted(),
         "size": view.size(),

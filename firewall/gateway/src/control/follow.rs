@@ -4,6 +4,7 @@
 //! A verified view goes live at once, under the live policies; only then are policies validated against it. So a revocation
 //! never waits for a policy load, and a rejected policy set never delays one.
 
+pub(in crate::control) mod addresses;
 mod aside;
 mod authority;
 mod crls;
@@ -14,12 +15,14 @@ mod obstacle;
 mod online;
 mod policies;
 mod recognise;
+mod reload;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
 pub(crate) use online::ask;
 pub(crate) use policies::{Begun, First, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
+pub(crate) use reload::{ReloadState, TakeConfig};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -32,12 +35,14 @@ use semgate_contexts::{Context, Digest, Line, Prefix, Version};
 use semgate_inspect::{Generation, Shadow, ShadowCounts};
 use semgate_policies::{Floors, Policies};
 use semgate_statement::{Follower, View};
+use tokio::signal::unix::Signal;
 use tokio::sync::watch;
 
 use self::aside::Aside;
+use self::reload::Hangups;
 use crate::clock::unix_now;
 use crate::config::Config;
-use crate::control::crls::{Lists, Stores};
+use crate::control::crls::Lists;
 use crate::control::metrics::Metrics;
 use crate::control::policy_state::PolicyStates;
 use crate::fault::RunFault;
@@ -56,31 +61,31 @@ pub(crate) struct Follow {
     pub(crate) config: Arc<Config>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
-    pub(crate) materials: Arc<ArcSwap<Materials>>,
+    pub(crate) reloads: Arc<ReloadState>,
+    pub(crate) hangups: Signal,
     pub(crate) states: PolicyStates,
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) begun: Begun,
     pub(crate) follower_states: Arc<FollowerStates>,
+    pub(crate) materials: Arc<ArcSwap<Materials>>,
     /// Revocation lists of certificates, by trust domain.
     pub(crate) lists: BTreeMap<String, Lists>,
-    pub(crate) stores: Stores,
 }
 
 impl Follow {
     /// Spawns every task of the thread on its `LocalSet`; they end with the thread.
     ///
     /// # Errors
-    /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
-    pub(crate) fn spawn(self) -> Result<(), RunFault> {
+    /// A thread cannot start, or an authority's roots are unusable.
+    pub(crate) fn spawn(self, take: TakeConfig) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
-        self.metrics.gauge("semgate_config_current", &[]).set(1.0);
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
             recognisers: RefCell::new(Recognisers::of(&self.config)),
             policies: RefCell::new(self.policies),
             waiting: Cell::new(self.states.live.report().live.is_none()),
-            floors: self.config.floors.iter().cloned().collect(),
+            floors: RefCell::new(self.config.floors.iter().cloned().collect()),
             prefix: self.config.prefix.clone(),
             shared: Arc::clone(&self.shared),
             metrics: self.metrics.clone(),
@@ -116,7 +121,10 @@ impl Follow {
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher), Arc::clone(&self.materials)));
-        hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
+        let (config, follower_states) = (self.config, self.follower_states);
+        let (state, signal) = (self.reloads, self.hangups);
+        Hangups { publisher, config, follower_states, state, take, signal }.spawn();
+        Ok(())
     }
 }
 
@@ -132,7 +140,8 @@ fn spawn_crls(
         let from = config.authorities.iter().find(|authority| authority.name == source.authority);
         let Some(from) = from else { continue };
         let tls = materials::authority(config, from)?;
-        let fetcher = fetch::Fetcher::new(&from.url, Some(tls), config.limits.fetch_timeout);
+        let addresses = addresses::Addresses::of(from);
+        let fetcher = fetch::Fetcher::new(addresses, Some(&tls), config.limits.fetch_timeout);
         let task = crls::Task {
             domain: domain.name.clone(),
             roots: domain.roots.clone(),
@@ -156,7 +165,7 @@ struct Publisher {
     /// Shadow policies.
     shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
     counts: Arc<ShadowCounts>,
-    floors: BTreeMap<Line, Version>,
+    floors: RefCell<BTreeMap<Line, Version>>,
     prefix: Prefix,
     shared: Arc<Shared>,
     metrics: Metrics,
@@ -202,28 +211,20 @@ impl Publisher {
         self.publish();
     }
 
-    /// Applies the distrust settings of the operator's file. An unusable file is logged and changes nothing.
-    fn distrust(&self, config: &Config) {
-        let read = config.distrusted_now();
-        let current = matches!(read, Ok((_, true)));
-        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(current)));
-        match read {
-            Ok((names, the_rest)) => {
-                if !the_rest {
-                    tracing::warn!("the configuration changed; only `distrusted` applies before a restart");
-                }
-                let listed = names.join(", ");
-                if self.recognisers.borrow_mut().distrust(names) {
-                    tracing::warn!(
-                        authorities = listed,
-                        "these authorities are distrusted now, and no others"
-                    );
-                    self.publish();
-                }
-            }
-            Err(why) => {
-                tracing::error!(%why, "cannot read the configuration; the distrusted authorities stay as they were")
-            }
+    /// Distrusts these authorities, and no others.
+    fn distrust(&self, names: Vec<String>) {
+        let listed = names.join(", ");
+        if self.recognisers.borrow_mut().distrust(names) {
+            tracing::warn!(authorities = listed, "these authorities are distrusted now, and no others");
+            self.publish();
+        }
+    }
+
+    /// Takes the operator's floors.
+    fn operator_floors(&self, config: &Config) {
+        let floors = config.floors.iter().cloned().collect();
+        if self.floors.replace(floors) != *self.floors.borrow() {
+            self.publish();
         }
     }
 
@@ -251,7 +252,7 @@ impl Publisher {
     fn publish(&self) {
         let views = self.recognisers.borrow_mut().judge(&self.views.borrow());
         let policies = Arc::clone(&self.policies.borrow());
-        match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
+        match Generation::new(views, policies, self.floors.borrow().clone(), self.prefix.clone()) {
             Ok(generation) => {
                 let shadow = self.shadow.borrow().as_ref().map(|(_, shadow)| shadow.clone());
                 let generation = generation.with_shadow(shadow);
@@ -280,7 +281,7 @@ impl Publisher {
 
     /// The lowest accepted version of each line.
     fn floors(&self) -> Floors {
-        floors_above(&self.floors, &self.views.borrow())
+        floors_above(&self.floors.borrow(), &self.views.borrow())
     }
 
     /// Every verified document, in any status, since policies may still name it.
@@ -349,39 +350,4 @@ fn certificates(metrics: &Metrics, own: &[OwnCertificate], warned: &mut Option<u
             tracing::warn!(certificate = what, "a certificate of the gateway ends soon");
         }
     }
-}
-
-/// Handles SIGHUP: reads the distrust settings first, reopens the audit file, reloads keys and certificates, and checks the
-/// policies.
-fn hangup(
-    publisher: Rc<Publisher>,
-    config: Arc<Config>,
-    materials: Arc<ArcSwap<Materials>>,
-    stores: Stores,
-    follower_states: Arc<FollowerStates>,
-) -> Result<(), RunFault> {
-    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
-        .map_err(|why| RunFault::system("signals", why))?;
-    tokio::task::spawn_local(async move {
-        while signal.recv().await.is_some() {
-            publisher.distrust(&config);
-            publisher.roots.send_replace(());
-            config
-                .authorities
-                .iter()
-                .for_each(|authority| follower_states.bell(&authority.name).notify_one());
-            publisher.shared.audit.reopen();
-            match materials.load().reload(&config, &stores) {
-                Ok(fresh) => {
-                    publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
-                    materials.store(Arc::new(fresh));
-                }
-                Err(why) => {
-                    tracing::error!(%why, "cannot reload keys and certificates; the old ones stay in use")
-                }
-            }
-            publisher.reload.send_replace(());
-        }
-    });
-    Ok(())
 }

@@ -92,8 +92,9 @@ impl Metrics {
             ("semgate_distrusted", "1 if the operator distrusts the authority."),
             (
                 "semgate_config_current",
-                "1 if the gateway runs the configuration on disk; 0 if that is not readable, or a change beyond `distrusted` waits for a restart.",
+                "1 if the gateway runs the configuration on disk as of the last SIGHUP.",
             ),
+            ("semgate_config_reload_failed", "1 if the last SIGHUP left the former configuration in use."),
             (
                 "semgate_policy_set_current",
                 "1 if the policies on disk are live, 0 if they were rejected or are still loading.",

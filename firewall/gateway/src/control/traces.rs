@@ -22,6 +22,7 @@ use semgate_statement::Answer;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::config::{Config, TracesConfig};
+use crate::control::follow::addresses::Addresses;
 use crate::control::follow::fetch::Fetcher;
 use crate::control::metrics::Metrics;
 use crate::fault::RunFault;
@@ -84,7 +85,7 @@ impl Exporter {
         ];
         Ok(Self {
             finished,
-            fetcher: Fetcher::new(&traces.endpoint, tls, TIMEOUT),
+            fetcher: Fetcher::new(Addresses::one(&traces.endpoint), tls.as_ref(), TIMEOUT),
             path,
             headers: traces.headers.as_deref().map_or_else(|| Ok(HeaderMap::new()), read_headers)?,
             resource: Resource { attributes: resource, ..Resource::default() },

@@ -34,7 +34,7 @@ impl Exchange<'_> {
         self.identity.enter(&self.charge).map_err(|TooMany| gateway_refusals::too_many())?;
         let Err(TooOften { wait }) = self.identity.account().arrive(shared.now()) else { return Ok(()) };
         self.pause.set(wait.min(PAUSE));
-        Err(gateway_refusals::too_often(shared.accounts.rate(), wait.saturating_sub(self.pause.get())))
+        Err(gateway_refusals::too_often(&shared.accounts.rate(), wait.saturating_sub(self.pause.get())))
     }
 
     /// Identifies the caller with its credentials, and admits the head.

@@ -22,6 +22,7 @@ use crate::pipeline::answer::Answer;
 use crate::pipeline::forward;
 use crate::pipeline::gateway_refusals::{invalid, unreachable};
 use crate::upstream::address::Address;
+use crate::upstream::internal_addresses::InternalAddresses;
 use crate::upstream::{Allowed, Pool};
 
 use places::Places;
@@ -84,9 +85,10 @@ impl Demand {
 
 impl Authorization {
     /// Authorization of an MCP route that forwards callers' credentials; `None` for any other route. `url` is the callers'
-    /// address of the route; `routes` are all routes of the gateway.
+    /// address of the route; `inside` are the internal addresses of all routes.
     pub(crate) fn of(
-        (route, routes): (&RouteConfig, &[RouteConfig]),
+        route: &RouteConfig,
+        inside: &InternalAddresses,
         url: &str,
         elsewhere: Elsewhere,
         limits: &Limits,
@@ -96,7 +98,7 @@ impl Authorization {
         }
         let reply_bytes = limits.reply_bytes.min(METADATA_BYTES);
         Some(Self {
-            places: Places::of(route, routes, url),
+            places: Places::of(route, inside, url),
             servers: route.mcp.authorization_servers.clone(),
             elsewhere,
             limits: Limits { reply_bytes, ..limits.clone() },

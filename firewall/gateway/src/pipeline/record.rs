@@ -25,7 +25,7 @@ use semgate_inspect::{Code, Facts};
 
 use self::spans::{Collector, Ended};
 use crate::clock::unix_now;
-use crate::config::Share;
+use crate::config::{Config, Share};
 use crate::fault::RunFault;
 use crate::pipeline::decision::DecisionId;
 
@@ -147,6 +147,19 @@ pub(crate) struct AuditFile {
     pub(crate) spans: Option<Spans>,
 }
 
+impl AuditFile {
+    /// The files that a configuration names.
+    pub(crate) fn of(config: &Config, spans: Option<Spans>) -> Self {
+        Self {
+            path: config.audit.clone(),
+            fsync: config.audit_fsync,
+            gateway: config.name.clone(),
+            ocsf: config.audit_ocsf.clone(),
+            spans,
+        }
+    }
+}
+
 /// Maker of spans, and the share of messages that have some.
 pub(crate) struct Spans {
     pub(crate) sample: Share,
@@ -182,8 +195,8 @@ impl Audit {
     ///
     /// # Errors
     /// As [`Audit::open`].
-    pub(crate) fn check(path: PathBuf) -> Result<(), RunFault> {
-        writer::Writer::open(path, false, Arc::default()).map(drop)
+    pub(crate) fn check(file: AuditFile) -> Result<(), RunFault> {
+        writer::Writer::open(file, Arc::default()).map(drop)
     }
 
     /// Queues a record. While writes fail, only refusals are queued: a message that was not forwarded must not appear as

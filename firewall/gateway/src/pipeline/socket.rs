@@ -16,7 +16,6 @@ use std::rc::Rc;
 
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
@@ -35,14 +34,9 @@ const CONTROL: usize = 4 * 1024;
 const PROBLEM: usize = 64 * 1024;
 
 impl Agreed {
-    /// Serves the socket until either side ends, a message is refused, or the gateway drains.
-    pub(crate) async fn speak<S>(
-        self,
-        worker: Rc<RouteWorker>,
-        identity: Rc<Identity>,
-        stream: Paced<S>,
-        stop: watch::Receiver<bool>,
-    ) where
+    /// Serves the socket until either side ends, a message is refused, or the route drains.
+    pub(crate) async fn speak<S>(self, worker: Rc<RouteWorker>, identity: Rc<Identity>, stream: Paced<S>)
+    where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let limits = &worker.shared.limits;
@@ -51,7 +45,7 @@ impl Agreed {
         let charge = Charge::new(identity.account());
         let stream = Pieces::new(TokioIo::new(stream), written.clone(), limits.body_bytes, READ, charge);
         let caller = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
-        relay::Socket::new(worker, identity, self, written).run(caller, stop).await;
+        relay::Socket::new(worker, identity, self, written).run(caller).await;
     }
 }
 

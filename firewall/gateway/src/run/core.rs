@@ -1,5 +1,6 @@
 //! One serving thread: its routes, their listeners, and its end.
 
+use super::served::{Change, Opened, ServedRoutes};
 use super::start;
 use crate::config::{CardChoice, Config, GroupOptions, RouteConfig, Upstream};
 use crate::control::metrics::{Metrics, RouteMetrics};
@@ -13,10 +14,11 @@ use crate::pipeline::identify::Identity;
 use crate::server::account::NoAccount;
 use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
-use crate::server::listen::{self, Entrance, Face, Listener};
-use crate::server::materials::Materials;
+use crate::server::listen::{Entrance, Face, Listener};
+use crate::server::materials::{Materials, RouteKey};
 use crate::server::shared::Shared;
-use crate::server::worker::{Group, Handshakes, RouteWorker};
+use crate::server::sockets::Bound;
+use crate::server::worker::{Course, Group, Handshakes, RouteWorker};
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
 use crate::upstream::{Bounds, Connector, Pool, RouteMaterials, Speak};
@@ -25,8 +27,7 @@ use semgate_inspect::{GroupScope, Peer, Route};
 use semgate_protocol::Binding;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Kept connections to one agent on one core: more hardly help a single-threaded runtime.
 const UPSTREAM_IDLE: usize = 64;
@@ -39,9 +40,9 @@ pub(super) struct Seat {
     extension: String,
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
-    bound: Option<listen::Bound>,
+    bound: Option<Bound>,
     /// The push lane, and the agent's address of it.
-    egress: Option<(listen::Bound, String)>,
+    egress: Option<(Bound, String)>,
 }
 
 impl Seat {
@@ -59,7 +60,7 @@ impl Seat {
     }
 
     /// The same route for the core of these listeners.
-    pub(super) fn with(&self, bound: listen::Bound, egress: Option<(listen::Bound, String)>) -> Self {
+    pub(super) fn with(&self, bound: Bound, egress: Option<(Bound, String)>) -> Self {
         Self { bound: Some(bound), egress, ..self.again() }
     }
 
@@ -84,7 +85,15 @@ struct Local {
     turns: Rc<Turns>,
 }
 
-/// One serving thread.
+/// Parts of one route on one core.
+#[derive(Clone)]
+struct Served {
+    local: Local,
+    course: Course,
+}
+
+/// One serving thread, under one configuration.
+#[derive(Clone)]
 pub(super) struct Core {
     pub(super) config: Arc<Config>,
     pub(super) shared: Arc<Shared>,
@@ -92,42 +101,59 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
+    /// Serves until `stop`, then drains. Takes changes of its routes meanwhile.
+    pub(super) async fn run(
+        mut self,
+        seats: Vec<Seat>,
+        mut changes: mpsc::Receiver<Change>,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), RunFault> {
         let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
-        let turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
-        let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
-        let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
-        let mut slots = Vec::new();
-        for mut seat in seats {
-            let bound = seat.bound.take();
-            let places = Arc::new(Semaphore::new(each as usize));
-            slots.push(Arc::clone(&places));
-            let (egress, url) = seat.egress.take().unzip();
-            let at = seat.at;
-            let listener = self.listener(seat, url, local.clone(), places, stop.clone())?;
-            if let Some(bound) = egress {
-                let places = Arc::new(Semaphore::new(each as usize));
-                slots.push(Arc::clone(&places));
-                listen_on(self.of_agent(at, &listener, places)?, Some(bound));
+        let mut turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
+        let mut routes = ServedRoutes::begin(self.open(seats, &local)?);
+        loop {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => break,
+                // serving has stopped, so the thread ends, and the gateway with it
+                _ = &mut turns => return Err(RunFault::System { why: "the turn queue of a core ended".to_owned() }),
+                Some(change) = changes.recv() => {
+                    let Change { core, seats, kept, ready, go } = change;
+                    let opened = core.open(seats, &local);
+                    let (opened, answer) = match opened {
+                        Ok(opened) => (opened, Ok(())),
+                        Err(why) => (Vec::new(), Err(why)),
+                    };
+                    let is_good = answer.is_ok();
+                    // without a word, another core could not change
+                    if ready.send(answer).is_ok() && is_good && go.await.is_ok() {
+                        routes.change(opened, &kept, self.config.limits.drain_timeout);
+                        self = core;
+                    }
+                }
             }
-            listen_on(listener, bound);
         }
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => {}
-            // serving has stopped, so the thread ends, and the gateway with it
-            _ = turns => return Err(RunFault::System { why: "the turn queue of a core ended".to_owned() }),
-        }
-        self.shared.draining.store(true, Ordering::Relaxed);
-        // all slots of a listener are free once its last connection has ended
-        let drained = async {
-            for places in &slots {
-                let _ = places.acquire_many(each).await;
-            }
-        };
-        if tokio::time::timeout(self.config.limits.drain_timeout, drained).await.is_err() {
-            tracing::warn!("connections were cut at the end of the drain limit");
-        }
+        routes.end(self.config.limits.drain_timeout).await;
         Ok(())
+    }
+
+    /// The listeners of these routes, not listening yet.
+    fn open(&self, seats: Vec<Seat>, local: &Local) -> Result<Vec<Opened>, RunFault> {
+        let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
+        let open = |mut seat: Seat| {
+            let (phase, course) = Course::begin();
+            let (bound, (egress, url)) = (seat.bound.take(), seat.egress.take().unzip());
+            let (at, name) = (seat.at, seat.route.name.clone());
+            let mut opened = Opened::new(name, phase, each);
+            let listener =
+                self.listener(seat, url, Served { local: local.clone(), course }, opened.slots())?;
+            if let Some(bound) = egress {
+                let lane = self.of_agent(at, &listener, opened.slots())?;
+                opened.listeners.push((lane, bound));
+            }
+            opened.listeners.extend(bound.map(|bound| (listener, bound)));
+            Ok(opened)
+        };
+        seats.into_iter().map(open).collect()
     }
 
     /// Listener of a route's push lane, next to that for callers.
@@ -140,13 +166,7 @@ impl Core {
         } else {
             Entrance::Tls(Arc::clone(&self.materials))
         };
-        Ok(Listener {
-            face: Face::Agent,
-            worker: Rc::clone(&beside.worker),
-            entrance,
-            slots,
-            stop: beside.stop.clone(),
-        })
+        Ok(Listener { face: Face::Agent, worker: Rc::clone(&beside.worker), entrance, slots })
     }
 
     /// The only sender of a plain listener.
@@ -161,9 +181,8 @@ impl Core {
         &self,
         seat: Seat,
         egress_url: Option<String>,
-        local: Local,
+        served: Served,
         slots: Arc<Semaphore>,
-        stop: watch::Receiver<bool>,
     ) -> Result<Listener, RunFault> {
         let fault = || RunFault::System { why: "a route is missing".to_owned() };
         let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
@@ -172,29 +191,30 @@ impl Core {
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
         let group = match &config.group {
-            Some(choice) => Some(self.group(choice, &seat, &local)?),
+            Some(choice) => Some(self.group(choice, &seat, &served)?),
             None => None,
         };
         let egress = match (&config.a2a.push, egress_url) {
             (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
             _ => None,
         };
-        let worker = RouteWorker { group, egress, ..self.worker(seat, config, local)? };
-        Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots, stop })
+        let worker = RouteWorker { group, egress, ..self.worker(seat, config, served)? };
+        Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots })
     }
 
     /// One route on this core.
-    fn worker(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<RouteWorker, RunFault> {
+    fn worker(&self, seat: Seat, config: &RouteConfig, served: Served) -> Result<RouteWorker, RunFault> {
+        let Served { local, course } = served;
         let limits = &self.config.limits;
         let speak = if config.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
-        let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
+        let materials = RouteMaterials { all: Arc::clone(&self.materials), route: config.into() };
         let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
         let connector = Connector::live(&config.upstream, materials, speak, core, limits.connect_timeout);
         let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
         let below = Upstream { path: below, ..config.upstream.clone() };
         let agent = Address::new(&below, speak, Binding::L8, &seat.extension)?;
         let prefix = self.config.prefix.clone();
-        let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, agent);
+        let handshakes = Handshakes::new(Arc::clone(&self.materials), config.into(), prefix, agent);
         Ok(RouteWorker {
             shared: Arc::clone(&self.shared),
             rules: RouteRules::new(config, &seat.extension),
@@ -202,7 +222,8 @@ impl Core {
             pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
             authorization: Authorization::of(
-                (config, &self.config.routes),
+                config,
+                &self.shared.inside,
                 &seat.url,
                 seat.elsewhere.clone(),
                 limits,
@@ -218,11 +239,12 @@ impl Core {
             route: seat.route,
             group: None,
             listings: Default::default(),
+            course,
         })
     }
 
     /// Routes to the members of a group. Their messages are addressed to the group and have its contexts.
-    fn group(&self, choice: &GroupOptions, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
+    fn group(&self, choice: &GroupOptions, seat: &Seat, served: &Served) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
             let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
@@ -232,7 +254,7 @@ impl Core {
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
-            members.push(Rc::new(self.worker(member, config, local.clone())?));
+            members.push(Rc::new(self.worker(member, config, served.clone())?));
         }
         Ok(Group { name: choice.name.clone(), members, replies: choice.replies, time: choice.time })
     }
@@ -245,7 +267,7 @@ impl Core {
         let from = match &route.a2a.card_from {
             Some(place) => {
                 let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
-                let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
+                let materials = RouteMaterials { all: Arc::clone(&self.materials), route: route.into() };
                 let connector = Connector::live(place, materials, Speak::Http1, core, limits.connect_timeout);
                 let pool = Pool::new(connector, Bounds::keeping(1, limits));
                 Some((pool, Address::new(place, Speak::Http1, route.binding, &seat.extension)?))
@@ -255,24 +277,12 @@ impl Core {
         let keys = match route.a2a.card {
             CardChoice::Rebuilt => None,
             CardChoice::Untouched => {
-                let (materials, at) = (Arc::clone(&self.materials), seat.at);
-                let now = move || materials.load().card_keys.get(at).cloned().flatten();
+                let (materials, key) = (Arc::clone(&self.materials), RouteKey::from(route));
+                let now = move || materials.load().card_keys.get(&key).cloned();
                 Some(Box::new(now) as KeysNow)
             }
         };
-        let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
+        let says = Says::new(route, &self.shared.inside, seat.url.clone(), seat.extension.clone());
         Ok(Card::new(says, from, keys))
     }
-}
-
-/// Accepts connections in a task of its own.
-fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
-    let listener = Rc::new(listener);
-    tokio::task::spawn_local(async move {
-        if let Some(bound) = bound
-            && let Err(why) = listener.run(bound).await
-        {
-            tracing::error!(%why, "a listener ended");
-        }
-    });
 }

@@ -36,16 +36,19 @@ pub fn check_online(config: &Config) -> Result<Vec<Asked>, RunFault> {
     LocalSet::new().block_on(&runtime, async {
         let mut all = Vec::new();
         for authority in &config.authorities {
-            let answer = ask(config, authority).await?;
-            let answer = answer.map(|size| format!("a log of {size} entries, verified"));
-            all.push(Asked {
-                name: format!("authority `{}`", authority.name),
-                address: authority.url.to_string(),
-                answer: answer.map_err(|why| (why.cause(), why.to_string())),
-            });
+            for address in authority.addresses() {
+                let answer = ask(config, authority, address).await?;
+                let answer = answer.map(|size| format!("a log of {size} entries, verified"));
+                all.push(Asked {
+                    name: format!("authority `{}`", authority.name),
+                    address: address.to_string(),
+                    answer: answer.map_err(|why| (why.cause(), why.to_string())),
+                });
+            }
         }
-        for (at, route) in config.routes.iter().enumerate().filter(|(_, route)| route.group.is_none()) {
-            all.push(agent(config, route, RouteMaterials { all: Arc::clone(&materials), at }).await);
+        for route in config.routes.iter().filter(|route| route.group.is_none()) {
+            let materials = RouteMaterials { all: Arc::clone(&materials), route: route.into() };
+            all.push(agent(config, route, materials).await);
         }
         Ok(all)
     })

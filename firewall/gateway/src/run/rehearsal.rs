@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::start;
 use crate::config::Config;
 use crate::fault::RunFault;
-use crate::pipeline::record::Audit;
+use crate::pipeline::record::{Audit, AuditFile};
 
 /// The missing ones of a path and its parents. Whatever of them is empty at the end is removed.
 struct Missing(Vec<PathBuf>);
@@ -45,8 +45,9 @@ pub(super) fn rehearse(config: &Config) -> Result<(), RunFault> {
     OpenOptions::new().create(true).truncate(false).write(true).open(&probe).map_err(|why| {
         RunFault::File { path: config.state.clone(), what: "state directory", why: why.to_string() }
     })?;
-    let _audit = Missing::of(&config.audit);
-    Audit::check(config.audit.clone())
+    let _files =
+        [Some(&config.audit), config.audit_ocsf.as_ref()].map(|file| file.map(|file| Missing::of(file)));
+    Audit::check(AuditFile::of(config, None))
 }
 
 #[cfg(test)]

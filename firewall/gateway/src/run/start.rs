@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -25,6 +24,7 @@ use crate::server::account::Accounts;
 use crate::server::materials::Materials;
 use crate::server::shared::Shared;
 use crate::upstream::egress::Egress;
+use crate::upstream::internal_addresses::InternalAddresses;
 
 /// Everything that is read before a port is bound.
 pub(super) struct Parts {
@@ -146,14 +146,14 @@ pub(super) fn shared(
         inspector = inspector.with_kept(keep);
     }
     Ok(Arc::new(Shared {
-        inspector: inspector.with_sessions(Arc::clone(&sessions)),
+        inspector: Arc::new(inspector.with_sessions(Arc::clone(&sessions))),
         sessions,
         limits: config.limits.clone(),
         audit,
-        accounts: Accounts::new(&config.limits),
+        accounts: Arc::new(Accounts::new(&config.limits)),
         started: Instant::now(),
-        draining: AtomicBool::new(false),
-        issuers: ArcSwap::new(issuers),
+        inside: InternalAddresses::of_routes(&config.routes),
+        issuers: Arc::new(ArcSwap::new(issuers)),
     }))
 }
 

@@ -2,9 +2,10 @@
 //! log.
 
 use super::{Bound, start};
-use crate::config::{Config, Listen, RouteConfig, TracesConfig};
+use crate::config::{Config, ProbeConfig, TracesConfig};
 use crate::control::admin::Admin;
-use crate::control::follow::{First, Follow, FollowerStates, Memory};
+use crate::control::admin_listener::{AdminListener, Callers};
+use crate::control::follow::{First, Follow, FollowerStates, Memory, ReloadState, TakeConfig};
 use crate::control::health::Health;
 use crate::control::metrics::Metrics;
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
@@ -15,16 +16,19 @@ use crate::pipeline::admit::host::Names;
 use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::spans::{Collector, Finished};
 use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
-use crate::server::listen::{self, BoundRoute};
-use crate::server::shared::Shared;
+use crate::server::materials::Materials;
+use crate::server::sockets::{Bound as Socket, Sockets};
 use arc_swap::ArcSwap;
-use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tokio::sync::{mpsc, watch};
+use tokio::signal::unix::Signal;
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::LocalSet;
 
-use super::core::{Core, Seat};
+use super::core::Core;
+use super::layout::Layout;
+use super::reload::Reloader;
 
 /// Waiting audit records: about a second of full load. A full queue refuses messages.
 const AUDIT_QUEUE: usize = 8192;
@@ -56,9 +60,18 @@ impl Running {
     }
 }
 
+/// Parts that a gateway gets from the process around it.
+pub(super) struct Outside {
+    /// Bound sockets.
+    pub(super) inherited: Vec<Socket>,
+    /// SIGHUP, handled from before the start is reported.
+    pub(super) hangups: Signal,
+}
+
 /// Binds every address, then starts every thread. If one cannot start, `stopping` ends the earlier ones.
 pub(super) fn start(
     config: &Arc<Config>,
+    outside: Outside,
     stopping: &watch::Receiver<bool>,
     ended: &mpsc::Sender<String>,
 ) -> Result<(Bound, Running), RunFault> {
@@ -76,14 +89,7 @@ pub(super) fn start(
     let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
     let (spans, finished) = config.traces.as_ref().map(spans).unzip();
-    let file = AuditFile {
-        path: config.audit.clone(),
-        fsync: config.audit_fsync,
-        gateway: config.name.clone(),
-        ocsf: config.audit_ocsf.clone(),
-        spans,
-    };
-    let (audit, writer) = Audit::open(file, AUDIT_QUEUE)?;
+    let (audit, writer) = Audit::open(AuditFile::of(config, spans), AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
@@ -91,11 +97,14 @@ pub(super) fn start(
     let metrics = Metrics::new(states.clone())?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
-    let (routes, cores) = bind_routes(config, &shared, &metrics)?;
-    let (admin_socket, admin_address) = bind_admin(config.admin)?;
-
+    let core =
+        Core { config: Arc::clone(config), shared: Arc::clone(&shared), materials: Arc::clone(&materials) };
+    let mut sockets = Sockets::new(config.workers, outside.inherited);
+    let Layout { routes, cores, .. } = Layout::bind(&core, &metrics, &mut sockets, &[])?;
+    let shown = Arc::new(ArcSwap::from_pointee(routes.clone()));
     let names = config.authorities.iter().map(|authority| authority.name.clone());
     let follower_states = Arc::new(FollowerStates::new(names));
+    let reloads = Arc::new(ReloadState::default());
     let (health, questions) = Health::of((0..cores.len()).map(|core| format!("semgate-{core}")));
     let admin = Admin {
         health,
@@ -103,71 +112,52 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
         policies: states.clone(),
-        routes: routes.clone().into(),
+        routes: Arc::clone(&shown),
+        reloads: Arc::clone(&reloads),
         materials: Arc::clone(&materials),
     };
+    let operator = operator(config, &admin, &materials, sockets.one(config.admin.listen)?)?;
+    let probe = probe(config, &admin, &mut sockets)?;
+    sockets.all_taken()?;
+    let bound =
+        Bound { routes, admin: operator.address(), probe: probe.as_ref().map(AdminListener::address) };
     let follow = Follow {
         config: Arc::clone(config),
         shared: Arc::clone(&shared),
-        metrics,
-        materials: Arc::clone(&materials),
+        metrics: metrics.clone(),
+        reloads,
+        hangups: outside.hangups,
         states,
         followers: parts.followers,
         policies,
         begun,
         follower_states,
+        materials: Arc::clone(&materials),
         lists: parts.lists,
-        stores: parts.stores,
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
     let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;
     keep_tools(shared.inspector.tools(), &config.state, &agents)?;
     let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
-    let mut workers = Vec::new();
+    let (mut workers, mut changes) = (Vec::new(), Vec::new());
     for ((number, seats), questions) in cores.into_iter().enumerate().zip(questions) {
-        let core = Core {
-            config: Arc::clone(config),
-            shared: Arc::clone(&shared),
-            materials: Arc::clone(&materials),
-        };
-        let stop = stopping.clone();
+        let (core, stop) = (core.clone(), stopping.clone());
+        let (change, changed) = mpsc::channel(1);
+        changes.push(change);
         workers.push(thread(format!("semgate-{number}"), ended, move |local, runtime| {
             local.spawn_local(questions.answer());
-            local.block_on(runtime, core.run(seats, stop))
+            local.block_on(runtime, core.run(seats, changed, stop))
         })?);
     }
+    let reloader = Reloader { core, stores: parts.stores, metrics, sockets, cores: changes, routes: shown };
+    let take = taker(reloader, stopping.clone());
     let (end, ending) = watch::channel(false);
-    let names = Names::of_admin(admin_address, &config.routes);
+    let listeners = std::iter::once(operator).chain(probe).collect();
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
-        let background = Background { follow, admin, names, socket: admin_socket, finished };
-        local.block_on(runtime, background.run(ending))
+        let background = Background { follow, listeners, finished };
+        local.block_on(runtime, background.run(take, ending))
     })?;
-    Ok((
-        Bound { routes, admin: admin_address },
-        Running { workers, follower, end, audit: writer, keeper, minimums, _held: held },
-    ))
-}
-
-/// Binds the listeners of every route: their addresses, and the seats of each core.
-fn bind_routes(
-    config: &Config,
-    shared: &Shared,
-    metrics: &Metrics,
-) -> Result<(Vec<BoundRoute>, Vec<Vec<Seat>>), RunFault> {
-    let mut routes = Vec::new();
-    let mut cores: Vec<Vec<Seat>> = (0..config.workers).map(|_| Vec::new()).collect();
-    for (at, route) in config.routes.iter().enumerate() {
-        let (bound, taken) = listen::bind(&route.listen, config.workers)?;
-        let url = url(route, &taken);
-        let seat = Seat::of(at, route, &url, shared, metrics);
-        let (mut lanes, lane_url) = egress(route, config.workers)?;
-        for (core, bound) in cores.iter_mut().zip(bound) {
-            let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));
-            core.push(seat.with(bound, egress));
-        }
-        routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
-    }
-    Ok((routes, cores))
+    Ok((bound, Running { workers, follower, end, audit: writer, keeper, minimums, _held: held }))
 }
 
 /// Starts a thread with its own single-threaded runtime. Any end of it is reported.
@@ -202,34 +192,19 @@ pub(super) fn thread(
         .map_err(|why| RunFault::system("thread", why))
 }
 
-fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr), RunFault> {
-    let fault = |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
-    let socket = std::net::TcpListener::bind(address).map_err(fault)?;
-    socket.set_nonblocking(true).map_err(fault)?;
-    let taken = socket.local_addr().map_err(fault)?;
-    Ok((socket, taken))
-}
-
-/// Push lanes of a route, and the agent's address of it. Empty without one.
-fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
-    let Some(push) = &route.a2a.push else { return Ok((Vec::new(), String::new())) };
-    let (bound, taken) = listen::bind(&push.listen, workers)?;
-    let url = push.url.clone().unwrap_or_else(|| {
-        let scheme = if push.plain { "http" } else { "https" };
-        format!("{scheme}://{taken}")
-    });
-    tracing::info!(route = route.name, url, "the push lane listens");
-    Ok((bound, url))
-}
-
-fn url(route: &RouteConfig, taken: &Listen) -> String {
-    match (&route.public_url, taken) {
-        (Some(url), _) => url.clone(),
-        (None, Listen::Unix(_)) => taken.to_string(),
-        (None, Listen::Tcp(address)) => {
-            let scheme = if route.plain_sender.is_some() { "http" } else { "https" };
-            format!("{scheme}://{address}")
-        }
+/// Passes configurations to the reloader, in the thread that follows. Its sockets close once the gateway drains.
+fn taker(reloader: Reloader, mut stopping: watch::Receiver<bool>) -> impl FnOnce() -> TakeConfig {
+    move || {
+        let reloader = Rc::new(Mutex::new(reloader));
+        let draining = Rc::clone(&reloader);
+        tokio::task::spawn_local(async move {
+            let _ = stopping.wait_for(|stop| *stop).await;
+            draining.lock().await.close();
+        });
+        Box::new(move |config| {
+            let reloader = Rc::clone(&reloader);
+            Box::pin(async move { reloader.lock().await.take(config).await })
+        })
     }
 }
 
@@ -239,36 +214,57 @@ fn spans(traces: &TracesConfig) -> (Spans, Finished) {
     (Spans { sample: traces.sample, collector }, finished)
 }
 
+/// The operator's address.
+fn operator(
+    config: &Config,
+    admin: &Admin,
+    materials: &Arc<ArcSwap<Materials>>,
+    socket: std::net::TcpListener,
+) -> Result<AdminListener, RunFault> {
+    let ids = config.admin.ids.clone();
+    if ids.is_empty() {
+        let router = |address| admin.router(Names::of_admin(address, &config.routes));
+        return AdminListener::new(socket, Callers::Everyone, router);
+    }
+    let callers = Callers::Certified { materials: Arc::clone(materials), ids };
+    AdminListener::new(socket, callers, |_| admin.router(Names::of_certified_admin()))
+}
+
+/// Binds the address of the probes, if there is one.
+fn probe(config: &Config, admin: &Admin, sockets: &mut Sockets) -> Result<Option<AdminListener>, RunFault> {
+    let serve = |probe: &ProbeConfig| {
+        AdminListener::new(sockets.one(probe.listen)?, Callers::Everyone, |_| admin.probe())
+    };
+    config.probe.as_ref().map(serve).transpose()
+}
+
 /// Work of the thread that follows authorities, answers the operator and exports spans.
 struct Background {
     follow: Follow,
-    admin: Admin,
-    names: Names,
-    socket: std::net::TcpListener,
+    listeners: Vec<AdminListener>,
     /// Spans, if they are exported.
     finished: Option<Finished>,
 }
 
 impl Background {
     /// Runs until the end.
-    async fn run(self, mut end: watch::Receiver<bool>) -> Result<(), RunFault> {
-        let Self { follow, admin, names, socket, finished } = self;
+    async fn run(
+        self,
+        take: impl FnOnce() -> TakeConfig,
+        mut end: watch::Receiver<bool>,
+    ) -> Result<(), RunFault> {
+        let Self { follow, listeners, finished } = self;
         let (config, metrics) = (Arc::clone(&follow.config), follow.metrics.clone());
         let exporter = config.traces.as_ref().zip(finished);
         let exporter = exporter.map(|(traces, finished)| Exporter::new(&config, traces, finished, &metrics));
         let mut exporter = exporter.transpose()?;
         let shared = Arc::clone(&follow.shared);
-        follow.spawn()?;
+        follow.spawn(take())?;
         let counting = Arc::clone(&shared);
         tokio::task::spawn_local(async move { record_counts(&counting).await });
-        let listener =
-            tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
-        let serve = axum::serve(listener, admin.router(names));
-        tokio::task::spawn_local(async move {
-            if let Err(why) = serve.await {
-                tracing::error!(%why, "the admin address ended");
-            }
-        });
+        for listener in listeners {
+            listener.spawn()?;
+        }
         let end = async { drop(end.wait_for(|end| *end).await) };
         match &mut exporter {
             Some(exporter) => tokio::select! {

@@ -20,6 +20,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
 use semgate_inspect::{Code, Now};
 
 use crate::config::Limits;
@@ -51,11 +52,29 @@ pub(crate) struct Accounts {
 
 /// The bounds of every account, and the totals of all accounts.
 struct Common {
+    bounds: ArcSwap<Bounds>,
+    held: Total,
+}
+
+/// Bounds of one account, and of the bytes of all.
+struct Bounds {
     connections: usize,
     requests: usize,
     bytes: usize,
-    rate: Rate,
-    held: Total,
+    bytes_of_all: usize,
+    rate: Arc<Rate>,
+}
+
+impl Bounds {
+    fn of(limits: &Limits) -> Self {
+        Self {
+            connections: limits.connections_per_agent,
+            requests: limits.requests_per_agent,
+            bytes: limits.held_bytes / SHARE,
+            bytes_of_all: limits.held_bytes,
+            rate: Arc::new(Rate::new(limits.rate_per_second, limits.rate_burst)),
+        }
+    }
 }
 
 /// Every account belongs to an active agent.
@@ -79,19 +98,18 @@ pub(crate) struct Account {
 
 impl Accounts {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let shared = Common {
-            connections: limits.connections_per_agent,
-            requests: limits.requests_per_agent,
-            bytes: limits.held_bytes / SHARE,
-            rate: Rate::new(limits.rate_per_second, limits.rate_burst),
-            held: Total::new(limits.held_bytes),
-        };
+        let shared = Common { bounds: ArcSwap::from_pointee(Bounds::of(limits)), held: Total::default() };
         Self {
             shared: Arc::new(shared),
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             room: METERED_AGENTS.div_ceil(SHARDS),
         }
+    }
+
+    /// Takes other bounds. Charges stay; whoever is above a new bound gets nothing more until it is below.
+    pub(crate) fn rebound(&self, limits: &Limits) {
+        self.shared.bounds.store(Arc::new(Bounds::of(limits)));
     }
 
     /// The account of `agent`. An account without charges makes room for a new one.
@@ -129,8 +147,8 @@ impl Accounts {
     }
 
     /// The limit on arrivals, as callers read it.
-    pub(crate) fn rate(&self) -> &Rate {
-        &self.shared.rate
+    pub(crate) fn rate(&self) -> Arc<Rate> {
+        Arc::clone(&self.shared.bounds.load().rate)
     }
 
     /// Takes the counts of unrecorded refusals, one second after the last of their kind.
@@ -179,7 +197,7 @@ impl Account {
     /// # Errors
     /// [`TooMany`], also if there is no room for its buffers.
     pub(crate) fn connect(self: &Arc<Self>, buffers: usize) -> Result<Connection, TooMany> {
-        enter(&self.connections, self.common.connections)?;
+        enter(&self.connections, self.common.bounds.load().connections)?;
         let connection = Connection { charge: Charge::new(self), counted: true };
         connection.charge.hold(buffers).map_err(|NoRoom| TooMany)?;
         Ok(connection)
@@ -200,7 +218,7 @@ impl Account {
     /// # Errors
     /// [`TooOften`], with the time after which another request would pass. Nothing is charged then.
     pub(crate) fn arrive(&self, now: Now) -> Result<(), TooOften> {
-        self.arrivals.arrive(&self.common.rate, now.monotonic_ms)
+        self.arrivals.arrive(&self.common.bounds.load().rate, now.monotonic_ms)
     }
 
     /// Adds an unrecorded refusal, and the `others` that it stood for, to the count of a later record.
@@ -267,7 +285,7 @@ impl Charge {
     /// # Errors
     /// [`TooMany`].
     pub(crate) fn enter(&self) -> Result<(), TooMany> {
-        enter(&self.0.account.requests, self.0.account.common.requests)?;
+        enter(&self.0.account.requests, self.0.account.common.bounds.load().requests)?;
         self.0.in_flight.set(true);
         Ok(())
     }
@@ -278,7 +296,7 @@ impl Charge {
         let more = cost.saturating_sub(self.0.owed.get());
         self.0.owed.set(self.0.owed.get().saturating_add(more));
         let Account { arrivals, common, .. } = &*self.0.account;
-        arrivals.owe(&common.rate, more, now.monotonic_ms);
+        arrivals.owe(&common.bounds.load().rate, more, now.monotonic_ms);
     }
 
     /// Holds `bytes` more.
@@ -287,9 +305,10 @@ impl Charge {
     /// [`NoRoom`] if the agent's share or the total is exhausted. Nothing more is held then.
     pub(crate) fn hold(&self, bytes: usize) -> Result<(), NoRoom> {
         let Account { common, held, .. } = &*self.0.account;
-        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= common.bytes);
+        let bounds = common.bounds.load();
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= bounds.bytes);
         held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| NoRoom)?;
-        if let Err(NoRoom) = common.held.take(bytes) {
+        if let Err(NoRoom) = common.held.take(bytes, bounds.bytes_of_all) {
             held.fetch_sub(bytes, Ordering::Relaxed);
             return Err(NoRoom);
         }

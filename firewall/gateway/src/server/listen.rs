@@ -3,32 +3,26 @@
 mod speak;
 
 use std::net::IpAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use semgate_certs::tls::{HandshakeFault, Hello, HelloFault, handshake_line};
-use socket2::{Domain, Protocol as Transport, Socket, Type};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::StartHandshake;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use crate::clock::unix_now;
 use crate::config::Listen;
-use crate::fault::RunFault;
 use crate::pipeline::identify::{Identity, Unidentified};
 use crate::server::account::Connection;
 use crate::server::materials::Materials;
+use crate::server::sockets::Bound;
 use crate::server::worker::RouteWorker;
-
-/// Connections that wait in the kernel while the core is busy.
-const BACKLOG: i32 = 1024;
 
 /// Bytes that a connection holds at its start: buffers of TLS and of a head.
 const BUFFERS: usize = 64 * 1024;
@@ -46,72 +40,6 @@ pub struct BoundRoute {
     /// URL for callers: `https://…/`, or `http://…/` for a plain listener, or the configured `public_url`. For a Unix socket
     /// `unix:…`.
     pub url: String,
-}
-
-/// A bound listener of one core, not yet in a runtime.
-pub(crate) enum Bound {
-    Tcp(std::net::TcpListener),
-    Unix(std::os::unix::net::UnixListener),
-}
-
-/// Binds `listen` once for each core. Returns the address with the actual port.
-///
-/// # Errors
-/// [`RunFault::Bind`].
-pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen), RunFault> {
-    let fault = |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
-    let mut all = Vec::with_capacity(cores);
-    match listen {
-        Listen::Tcp(address) => {
-            let mut address = *address;
-            alone(address).map_err(fault)?;
-            for _ in 0..cores {
-                let listener = tcp(address).map_err(fault)?;
-                address = listener.local_addr().map_err(fault)?;
-                all.push(Bound::Tcp(listener));
-            }
-            Ok((all, Listen::Tcp(address)))
-        }
-        Listen::Unix(path) => {
-            let listener = unix(path).map_err(fault)?;
-            for _ in 1..cores {
-                all.push(Bound::Unix(listener.try_clone().map_err(fault)?));
-            }
-            all.push(Bound::Unix(listener));
-            Ok((all, listen.clone()))
-        }
-    }
-}
-
-/// Refuses an address already in use. Cores share theirs, so the kernel would also share it with another gateway of this
-/// user. Chance would then select the policies for a message.
-fn alone(address: std::net::SocketAddr) -> std::io::Result<()> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())
-}
-
-fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
-}
-
-/// Binds a Unix socket. Removes only an old socket, never another kind of file.
-fn unix(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
-    if let Ok(old) = std::fs::symlink_metadata(path)
-        && old.file_type().is_socket()
-    {
-        std::fs::remove_file(path)?;
-    }
-    let listener = std::os::unix::net::UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
 
 /// Admission of peers to a listener.
@@ -139,12 +67,10 @@ pub(crate) struct Listener {
     pub(crate) entrance: Entrance,
     /// Connection slots of this listener on this core.
     pub(crate) slots: Arc<Semaphore>,
-    /// True once the gateway drains.
-    pub(crate) stop: watch::Receiver<bool>,
 }
 
 impl Listener {
-    /// Accepts connections until the gateway drains.
+    /// Accepts connections until the route drains.
     ///
     /// # Errors
     /// The runtime cannot use the socket.
@@ -169,17 +95,17 @@ impl Listener {
         Ok(())
     }
 
-    /// Accepts one connection after another, each with its slot, until the gateway drains.
+    /// Accepts one connection after another, each with its slot, until the route drains.
     async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Origin)>)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let mut stop = self.stop.clone();
+        let mut course = self.worker.course.clone();
         loop {
             let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
             let accepted = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => return,
+                () = course.drains() => return,
                 accepted = next() => accepted,
             };
             match accepted {

@@ -3,6 +3,7 @@
 
 mod presented;
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,18 +33,34 @@ pub(crate) struct Materials {
     pub(crate) peers: Arc<PeerRoots>,
     /// Configuration of TLS listeners; `None` without any.
     pub(crate) server: Option<Arc<ServerConfig>>,
-    /// Configurations of https upstreams, by index of the route.
-    pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
-    /// Handlers of handshakes, by index of the route. A reload on SIGHUP drops unfinished handshakes, but remembers used
+    /// Configurations of https upstreams.
+    pub(crate) upstreams: OfRoutes<Arc<ClientConfig>>,
+    /// Handlers of handshakes. A reload on SIGHUP drops unfinished handshakes, but remembers used
     /// ones.
-    pub(crate) endpoints: Vec<Option<Shaker>>,
-    /// Keys that must have signed unchanged cards, by index of the route.
-    pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
+    pub(crate) endpoints: OfRoutes<Shaker>,
+    /// Keys that must have signed unchanged cards.
+    pub(crate) card_keys: OfRoutes<Arc<CardKeys>>,
     /// Issuers whose tokens count as credentials.
     pub(crate) issuers: Arc<TokenIssuers>,
     /// The gateway's own certificates.
     pub(crate) own: Vec<OwnCertificate>,
 }
+
+/// Name and receiver of a route. A route that took another's name has another receiver's materials.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RouteKey {
+    name: String,
+    receiver: String,
+}
+
+impl From<&RouteConfig> for RouteKey {
+    fn from(route: &RouteConfig) -> Self {
+        Self { name: route.name.clone(), receiver: route.receiver.clone() }
+    }
+}
+
+/// Values of those routes that have one.
+pub(crate) type OfRoutes<T> = BTreeMap<RouteKey, T>;
 
 /// Handler of a route's handshakes.
 #[derive(Clone)]
@@ -58,10 +75,10 @@ impl Materials {
     /// # Errors
     /// An unreadable or unusable file, with its name.
     pub(crate) fn load(config: &Config, crls: &Stores) -> Result<Self, RunFault> {
-        Self::after(&[], config, crls)
+        Self::after(&OfRoutes::new(), config, crls)
     }
 
-    /// Reloads the files for the same configuration. Used handshakes stay used.
+    /// Reloads the files of a configuration. Used handshakes of its routes stay used.
     ///
     /// # Errors
     /// Same as [`Materials::load`].
@@ -69,7 +86,7 @@ impl Materials {
         Self::after(&self.endpoints, config, crls)
     }
 
-    fn after(before: &[Option<Shaker>], config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+    fn after(before: &OfRoutes<Shaker>, config: &Config, crls: &Stores) -> Result<Self, RunFault> {
         // others check the gateway's own certificate: with lists here, it could never start to fetch them
         let (mut peers, mut own) = (PeerRoots::new(), PeerRoots::new());
         for domain in &config.trust_domains {
@@ -92,19 +109,17 @@ impl Materials {
             }
             _ => Ok(None),
         };
-        let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
-        let endpoint = |(at, route): (usize, &RouteConfig)| match &route.agent.handshake {
-            Some(choice) => {
-                shaker(config, route, choice, &own, before.get(at).and_then(Option::as_ref)).map(Some)
-            }
+        let upstreams = of_routes(config, upstream)?;
+        let endpoint = |route: &RouteConfig| match &route.agent.handshake {
+            Some(choice) => shaker(config, route, choice, &own, before.get(&route.into())).map(Some),
             None => Ok(None),
         };
-        let endpoints = config.routes.iter().enumerate().map(endpoint).collect::<Result<_, _>>()?;
+        let endpoints = of_routes(config, endpoint)?;
         let card_keys = |route: &RouteConfig| match &route.a2a.card_keys {
             Some(keys) => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
             None => Ok(None),
         };
-        let card_keys = config.routes.iter().map(card_keys).collect::<Result<_, _>>()?;
+        let card_keys = of_routes(config, card_keys)?;
         let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
         let issuers = Arc::new(issuers(config)?);
         Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers, own: own_certificates })
@@ -125,6 +140,15 @@ fn own_certificates(config: &Config, shown: Option<&Chain>) -> Result<Vec<OwnCer
     all.sort_by(|one, other| one.file.cmp(&other.file));
     all.dedup_by(|one, other| one.file == other.file);
     Ok(all)
+}
+
+/// The values of the routes that have one.
+fn of_routes<T>(
+    config: &Config,
+    value: impl Fn(&RouteConfig) -> Result<Option<T>, RunFault>,
+) -> Result<OfRoutes<T>, RunFault> {
+    let each = config.routes.iter().map(|route| Ok(value(route)?.map(|value| (route.into(), value))));
+    each.filter_map(Result::transpose).collect()
 }
 
 /// Issuers of credentials with their keys.

@@ -66,17 +66,19 @@ fn shows_certificate(route: &RouteConfig) -> bool {
 
 /// Addresses of the listeners that speak TLS over TCP.
 pub(crate) fn tls_addresses(config: &Config) -> Vec<IpAddr> {
-    let address = |listen: &Listen| match listen {
+    let address = |listen: Listen| match listen {
         Listen::Tcp(address) => Some(address.ip()),
         Listen::Unix(_) => None,
     };
     tls_listens(config).filter_map(address).collect()
 }
 
-fn tls_listens(config: &Config) -> impl Iterator<Item = &Listen> {
-    config.routes.iter().flat_map(|route| {
+fn tls_listens(config: &Config) -> impl Iterator<Item = Listen> {
+    let admin = (!config.admin.ids.is_empty()).then_some(Listen::Tcp(config.admin.listen));
+    let routes = config.routes.iter().flat_map(|route| {
         let callers = route.plain_sender.is_none().then_some(&route.listen);
         let push = route.a2a.push.as_ref().filter(|push| !push.plain).map(|push| &push.listen);
-        callers.into_iter().chain(push)
-    })
+        callers.into_iter().chain(push).cloned()
+    });
+    admin.into_iter().chain(routes)
 }

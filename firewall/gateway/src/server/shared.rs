@@ -1,7 +1,6 @@
 //! State shared by all cores.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -13,21 +12,24 @@ use crate::clock::unix_now;
 use crate::config::Limits;
 use crate::pipeline::record::Audit;
 use crate::server::account::Accounts;
+use crate::upstream::internal_addresses::InternalAddresses;
 
 /// State shared by all cores.
+#[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) inspector: Inspector,
+    pub(crate) inspector: Arc<Inspector>,
+    /// Limits of the routes that hold this value; a reload makes another one.
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
     /// Accounts of agents, on all routes.
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) started: Instant,
-    /// True during a drain: no new connections are accepted, and idle streams end.
-    pub(crate) draining: AtomicBool,
+    /// Internal addresses of all routes.
+    pub(crate) inside: InternalAddresses,
     /// Handshake sessions, which the inspector uses too.
     pub(crate) sessions: Arc<Sessions>,
     /// Current issuers of credential tokens.
-    pub(crate) issuers: ArcSwap<TokenIssuers>,
+    pub(crate) issuers: Arc<ArcSwap<TokenIssuers>>,
 }
 
 impl Shared {

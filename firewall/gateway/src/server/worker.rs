@@ -1,5 +1,6 @@
 //! One route on one core.
 
+mod course;
 mod handshakes;
 mod listings;
 
@@ -20,6 +21,7 @@ use crate::upstream::Pool;
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
 
+pub(crate) use course::{Course, Phase};
 pub(crate) use handshakes::Handshakes;
 pub(crate) use listings::Listings;
 
@@ -51,6 +53,8 @@ pub(crate) struct RouteWorker {
     pub(crate) mcp: McpOptions,
     /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
+    /// Course of the route's listeners.
+    pub(crate) course: Course,
 }
 
 /// A group and its members' routes, on one core.

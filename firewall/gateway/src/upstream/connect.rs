@@ -27,7 +27,7 @@ use crate::pipeline::identify::Standing;
 use crate::server::account::turns::Reading;
 use crate::server::executor::OnThisCore;
 use crate::server::framing::frames::{Frames, Requests};
-use crate::server::materials::Materials;
+use crate::server::materials::{Materials, RouteKey};
 
 use super::link::{Link, Speak};
 
@@ -84,11 +84,11 @@ impl ConnectFault {
     }
 }
 
-/// Current TLS configurations, and the index of the route that uses them.
+/// Current TLS configurations, and the route that uses them.
 #[derive(Clone)]
 pub(crate) struct RouteMaterials {
     pub(crate) all: Arc<ArcSwap<Materials>>,
-    pub(crate) at: usize,
+    pub(crate) route: RouteKey,
 }
 
 /// Source of a connection's TLS configuration.
@@ -255,7 +255,7 @@ impl Connector {
     ) -> Result<Connected, ConnectFault> {
         let none =
             || ConnectFault::Tls(HandshakeFault::other("there is no tls configuration for this route"));
-        let tls = materials.all.load().upstreams.get(materials.at).cloned().flatten().ok_or_else(none)?;
+        let tls = materials.all.load().upstreams.get(&materials.route).cloned().ok_or_else(none)?;
         let stream = handshake(&tls, host, stream).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let standing =

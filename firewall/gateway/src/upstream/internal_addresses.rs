@@ -5,14 +5,16 @@
 //! percent signs, other digits and numeric addresses hide nothing. Names are not resolved.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use url::{Host, Url};
 
 use crate::config::{Endpoint, RouteConfig, Upstream};
 
-/// Host and port of each agent.
+/// Host and port of each agent, for all routes; a reload replaces them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct InternalAddresses(Vec<Origin>);
+pub(crate) struct InternalAddresses(Arc<ArcSwap<Vec<Origin>>>);
 
 #[derive(Clone, Debug)]
 struct Origin {
@@ -68,18 +70,23 @@ impl InternalAddresses {
         Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.a2a.card_from)))
     }
 
+    /// Takes the internal addresses of these routes in place of the former ones.
+    pub(crate) fn replace(&self, routes: &[RouteConfig]) {
+        self.0.store(Self::of_routes(routes).0.load_full());
+    }
+
     fn of<'u>(places: impl IntoIterator<Item = &'u Upstream>) -> Self {
         let origin = |upstream: &Upstream| {
             let (read, written, port) = host(upstream)?;
             Some(Origin { host: read.unwrap_or_else(|| Normal::Name(written.to_ascii_lowercase())), port })
         };
-        Self(places.into_iter().filter_map(origin).collect())
+        Self(Arc::new(ArcSwap::from_pointee(places.into_iter().filter_map(origin).collect())))
     }
 
     /// Returns true if an address leads to an internal one in any protocol, or cannot be resolved safely.
     pub(crate) fn is_at(&self, at: &Upstream) -> bool {
         let Some((Some(host), _, port)) = host(at) else { return true };
-        self.0.iter().any(|origin| origin.port == port && origin.host == host)
+        self.0.load().iter().any(|origin| origin.port == port && origin.host == host)
     }
 
     /// True if a URL leads to one of the places, or is none that says where it leads: of `http` or `https`, without user.
@@ -91,7 +98,7 @@ impl InternalAddresses {
             return true;
         }
         let Some(host) = Normal::parse(written) else { return true };
-        self.0.iter().any(|origin| origin.port == port && origin.host == host)
+        self.0.load().iter().any(|origin| origin.port == port && origin.host == host)
     }
 }
 

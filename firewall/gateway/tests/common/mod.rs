@@ -167,6 +167,7 @@ impl Gateway {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(semgate_gateway::run(
                 config,
+                Vec::new(),
                 move |bound| ready.send(bound).unwrap(),
                 async move { drop(stopped.await) },
             ))

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::Publisher;
+use super::addresses::Addresses;
 use super::fetch::Fetcher;
 use super::follower_states::FollowerStates;
 use super::hints;
@@ -119,8 +120,9 @@ fn reach(
     follower_states: &FollowerStates,
 ) -> (JoinHandle<()>, Fetcher) {
     let (timeout, bell) = (config.limits.fetch_timeout, follower_states.bell(&authority.name));
-    let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, bell);
-    (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, Some(tls), timeout))
+    let addresses = Addresses::of(authority);
+    let fetcher = Fetcher::new(addresses.clone(), Some(&tls), timeout);
+    (tokio::task::spawn_local(hints::listen(addresses, tls, timeout, bell)), fetcher)
 }
 
 impl Task {
@@ -200,7 +202,10 @@ impl Task {
         let fetched = self.fetcher.get(&request).await;
         self.listen();
         let (outcome, unanswered) = match fetched {
-            Ok(answer) => (self.follower.answer(&request.path, answer, unix_now()), None),
+            Ok(answer) => {
+                self.follower_states.answers_at(&self.name, self.fetcher.address());
+                (self.follower.answer(&request.path, answer, unix_now()), None)
+            }
             Err(why) => (self.follower.unreachable(&request.path, unix_now()), Some(Obstacle::from(&why))),
         };
         let counted = match outcome {

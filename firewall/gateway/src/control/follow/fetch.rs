@@ -12,6 +12,7 @@ use semgate_statement::Answer;
 use semgate_statement::follower::Request as Wanted;
 use tokio_rustls::rustls::ClientConfig;
 
+use super::addresses::Addresses;
 use crate::config::Upstream;
 use crate::upstream::{ConnectFault, Connector, Link};
 
@@ -38,45 +39,93 @@ impl fmt::Display for FetchFault {
 }
 
 pub(in crate::control) struct Fetcher {
+    addresses: Addresses,
+    /// For each address, its connector and `Host`.
+    targets: Vec<Target>,
+    timeout: Duration,
+    /// A kept connection to the address at this position.
+    kept: Option<Kept>,
+}
+
+struct Target {
     connector: Connector,
     host: String,
-    timeout: Duration,
-    kept: Option<Link>,
+}
+
+struct Kept {
+    at: usize,
+    link: Link,
 }
 
 impl Fetcher {
-    pub(in crate::control) fn new(url: &Upstream, tls: Option<Arc<ClientConfig>>, timeout: Duration) -> Self {
-        let connector = Connector::fixed(url, tls, timeout);
-        Self { connector, host: url.host_header(), timeout, kept: None }
+    /// Requests to these addresses. Only plain local ones need no TLS.
+    pub(in crate::control) fn new(
+        addresses: Addresses,
+        tls: Option<&Arc<ClientConfig>>,
+        timeout: Duration,
+    ) -> Self {
+        let target = |url: &Upstream| Target {
+            connector: Connector::fixed(url, tls.cloned(), timeout),
+            host: url.host_header(),
+        };
+        let targets = addresses.all().iter().map(target).collect();
+        Self { addresses, targets, timeout, kept: None }
     }
 
-    /// Sends one GET. Follows no redirects, and reads at most one byte of the body more than requested.
+    /// The address that answered last.
+    pub(super) fn address(&self) -> Option<String> {
+        self.addresses.shown()
+    }
+
+    /// Sends one GET to the address that answered last, and to the others in turn while none answers. Follows no redirects,
+    /// and reads at most one byte of the body more than requested.
     ///
     /// # Errors
-    /// [`FetchFault`]; the connection is then dropped, and the next call opens another.
+    /// [`FetchFault`] of the last address; its connection is then dropped, and the next call opens another.
     pub(super) async fn get(&mut self, wanted: &Wanted) -> Result<Answer, FetchFault> {
-        let request = self.request(wanted)?;
+        let request = request(wanted)?;
         self.send(request, wanted.max_bytes).await
     }
 
-    /// Sends one request, with the host added. Follows no redirects, and reads at most one byte of the body more than `most`.
+    /// Sends one request, with the host added, as [`Fetcher::get`] does. Reads at most one byte of the body more than `most`.
     ///
     /// # Errors
     /// As [`Fetcher::get`].
     pub(in crate::control) async fn send(
         &mut self,
+        request: Request<Full<Bytes>>,
+        most: u64,
+    ) -> Result<Answer, FetchFault> {
+        let mut outcome = Err(FetchFault::Path);
+        for _ in 0..self.targets.len() {
+            let at = self.addresses.current();
+            outcome = self.send_to(at, request.clone(), most).await;
+            match &outcome {
+                Ok(answer) if answer.status < 500 => break,
+                _ => self.addresses.after(at),
+            }
+        }
+        outcome
+    }
+
+    async fn send_to(
+        &mut self,
+        at: usize,
         mut request: Request<Full<Bytes>>,
         most: u64,
     ) -> Result<Answer, FetchFault> {
-        let host = HeaderValue::try_from(self.host.as_str()).map_err(|_| FetchFault::Path)?;
+        let target = self.targets.get(at).ok_or(FetchFault::Path)?;
+        let host = HeaderValue::try_from(target.host.as_str()).map_err(|_| FetchFault::Path)?;
         request.headers_mut().insert(HOST, host);
-        let kept = self.kept.take();
-        let whole = tokio::time::timeout(self.timeout, self.exchange(kept, request, most)).await;
+        let kept = self.kept.take().filter(|kept| kept.at == at).map(|kept| kept.link);
+        let whole = tokio::time::timeout(self.timeout, target.exchange(kept, request, most)).await;
         let (answer, link) = whole.map_err(|_| FetchFault::Timeout)??;
-        self.kept = link;
+        self.kept = link.map(|link| Kept { at, link });
         Ok(answer)
     }
+}
 
+impl Target {
     async fn exchange(
         &self,
         kept: Option<Link>,
@@ -109,16 +158,15 @@ impl Fetcher {
         }
         Ok((Answer { status, etag, body }, Some(link)))
     }
+}
 
-    fn request(&self, wanted: &Wanted) -> Result<Request<Full<Bytes>>, FetchFault> {
-        let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = Uri::try_from(wanted.path.as_str()).map_err(|_| FetchFault::Path)?;
-        let value = |text: &str| HeaderValue::try_from(text).map_err(|_| FetchFault::Path);
-        let headers = request.headers_mut();
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if let Some(etag) = &wanted.if_none_match {
-            headers.insert(IF_NONE_MATCH, value(etag)?);
-        }
-        Ok(request)
+fn request(wanted: &Wanted) -> Result<Request<Full<Bytes>>, FetchFault> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.uri_mut() = Uri::try_from(wanted.path.as_str()).map_err(|_| FetchFault::Path)?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if let Some(etag) = &wanted.if_none_match {
+        headers.insert(IF_NONE_MATCH, HeaderValue::try_from(etag).map_err(|_| FetchFault::Path)?);
     }
+    Ok(request)
 }

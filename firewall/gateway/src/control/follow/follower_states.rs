@@ -12,6 +12,7 @@ use super::obstacle::Obstacle;
 struct FollowerState {
     memory: Option<PersistenceState>,
     obstacle: Option<Obstacle>,
+    address: Option<String>,
     bell: Arc<Notify>,
 }
 
@@ -50,6 +51,18 @@ impl FollowerStates {
     /// The reason why this authority is not followed now, if there is one.
     pub(crate) fn obstacle(&self, authority: &str) -> Option<Obstacle> {
         self.locked().get(authority).and_then(|state| state.obstacle.clone())
+    }
+
+    /// Takes the address at which the authority answered last.
+    pub(super) fn answers_at(&self, authority: &str, address: Option<String>) {
+        if let Some(state) = self.locked().get_mut(authority) {
+            state.address = address;
+        }
+    }
+
+    /// The address at which the authority answered last.
+    pub(crate) fn address(&self, authority: &str) -> Option<String> {
+        self.locked().get(authority).and_then(|state| state.address.clone())
     }
 
     /// The state of the memory on disk of this authority's follower.

@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::Notify;
 use tokio_rustls::rustls::ClientConfig;
 
-use crate::config::Upstream;
+use super::addresses::Addresses;
 use crate::upstream::Connector;
 
 const STREAM: &str = "/v1/feed/stream";
@@ -21,15 +21,21 @@ const SILENCE: Duration = Duration::from_secs(90);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Notifies `hint` of every event, for ever.
-pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Duration, hint: Arc<Notify>) {
-    let connector = Connector::fixed(&url, Some(tls), timeout);
-    let host = url.host_header();
+/// Notifies `hint` of every event of the address that answers, for ever.
+pub(super) async fn listen(
+    addresses: Addresses,
+    tls: Arc<ClientConfig>,
+    timeout: Duration,
+    hint: Arc<Notify>,
+) {
     let random = SystemRandom::new();
     let mut pause = FIRST_PAUSE;
     loop {
-        if events(&connector, &host, timeout, &hint).await.is_some() {
-            pause = FIRST_PAUSE;
+        if let Some(url) = addresses.all().get(addresses.current()) {
+            let connector = Connector::fixed(url, Some(Arc::clone(&tls)), timeout);
+            if events(&connector, &url.host_header(), timeout, &hint).await.is_some() {
+                pause = FIRST_PAUSE;
+            }
         }
         let mut byte = [0_u8; 1];
         let _ = random.fill(&mut byte);

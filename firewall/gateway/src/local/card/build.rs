@@ -48,8 +48,13 @@ pub(crate) struct Says {
 }
 
 impl Says {
-    /// Creates the gateway's members. `url` is the callers' address of the route; `routes` are all routes of the gateway.
-    pub(crate) fn new(route: &RouteConfig, routes: &[RouteConfig], url: String, extension: String) -> Self {
+    /// Creates the gateway's members. `url` is the callers' address of the route; `inside` are the internal addresses of all routes.
+    pub(crate) fn new(
+        route: &RouteConfig,
+        inside: &InternalAddresses,
+        url: String,
+        extension: String,
+    ) -> Self {
         let a2a = &route.a2a;
         let mixed = route.agent.admit.iter().any(|part| matches!(part, Part::Text | Part::File));
         Self {
@@ -67,7 +72,7 @@ impl Says {
                 api_key: route.api_key_header.clone(),
                 texts: a2a.card_texts,
             },
-            inside: InternalAddresses::of_routes(routes),
+            inside: inside.clone(),
         }
     }
 

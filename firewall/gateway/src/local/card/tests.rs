@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::RouteConfig;
+use crate::upstream::internal_addresses::InternalAddresses;
 use serde_json::{Value, json};
 
 pub(crate) fn route(more: &str) -> RouteConfig {
@@ -14,7 +15,12 @@ pub(crate) fn route(more: &str) -> RouteConfig {
 /// What the gateway says of this route and no other.
 pub(super) fn says(more: &str) -> Says {
     let routes = [route(more)];
-    Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into())
+    Says::new(
+        &routes[0],
+        &InternalAddresses::of_routes(&routes),
+        "https://gw.test:1/".into(),
+        "urn:contexts:snl:v1.0".into(),
+    )
 }
 
 /// The card of such a route.
@@ -212,7 +218,12 @@ fn attack_a_card_leads_to_the_agent_behind_another_route() {
     let mut routes = [route(TEXTS), route("")];
     routes[1].upstream =
         crate::config::Upstream::parse("https://treasury.internal/a2a", std::path::Path::new("/")).unwrap();
-    let says = Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let says = Says::new(
+        &routes[0],
+        &InternalAddresses::of_routes(&routes),
+        "https://gw.test:1/".into(),
+        "urn:contexts:snl:v1.0".into(),
+    );
     let theirs = json!({"provider": {"organization": "A", "url": "https://Treasury.Internal./"}});
     let card = ours(says, None).build(Some(theirs.to_string().as_bytes())).unwrap();
     let card: Value = serde_json::from_slice(&card).unwrap();

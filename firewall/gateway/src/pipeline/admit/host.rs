@@ -45,12 +45,17 @@ impl Names {
         Self { hosts, origins: Vec::new(), pages: push.plain }
     }
 
-    /// Names of the admin address: those of a plain listener there, and the names in the routes' `hosts`. A route's `*`
+    /// Names of a plain admin address: those of a plain listener there, and the names in the routes' `hosts`. A route's `*`
     /// applies to that route only.
     pub(crate) fn of_admin(address: SocketAddr, routes: &[RouteConfig]) -> Self {
         let written = routes.iter().flat_map(|route| &route.hosts).filter(|name| *name != ANY);
         let written: Vec<String> = written.cloned().collect();
-        Self { hosts: hosts(&Listen::Tcp(address), None, &written), origins: Vec::new(), pages: true }
+        Self { hosts: hosts(&Listen::Tcp(address), None, &written), ..Self::of_certified_admin() }
+    }
+
+    /// Names of an admin address whose callers show certificates: any. Pages are refused there too.
+    pub(crate) fn of_certified_admin() -> Self {
+        Self { hosts: None, origins: Vec::new(), pages: true }
     }
 
     /// # Errors

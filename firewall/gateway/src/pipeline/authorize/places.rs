@@ -57,14 +57,14 @@ fn bare(path: &str) -> &str {
 }
 
 impl Places {
-    pub(super) fn of(route: &RouteConfig, routes: &[RouteConfig], url: &str) -> Self {
+    pub(super) fn of(route: &RouteConfig, inside: &InternalAddresses, url: &str) -> Self {
         let unspecified = |at: &Upstream| matches!(&at.endpoint, Endpoint::Tcp(host, _) if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()));
         let public = stated(url).filter(|at| !unspecified(at)).map(|at| {
             let end = url.find("://").map_or(0, |at| at + 3);
             let end = url.get(end..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| at + end);
             Known { origin: url.get(..end).unwrap_or(url).to_owned(), at }
         });
-        Self { public, upstream: route.upstream.clone(), inside: InternalAddresses::of_routes(routes) }
+        Self { public, upstream: route.upstream.clone(), inside: inside.clone() }
     }
 
     fn public_path(&self) -> &str {

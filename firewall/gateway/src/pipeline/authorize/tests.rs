@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{Config, Upstream};
+use crate::upstream::internal_addresses::InternalAddresses;
 use http::Response;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,7 +22,14 @@ fn at(url: &str) -> Authorization {
 
 /// The first of these routes.
 fn among(url: &str, routes: &[RouteConfig]) -> Authorization {
-    Authorization::of((&routes[0], routes), url, Elsewhere::default(), &Limits::default()).unwrap()
+    Authorization::of(
+        &routes[0],
+        &InternalAddresses::of_routes(routes),
+        url,
+        Elsewhere::default(),
+        &Limits::default(),
+    )
+    .unwrap()
 }
 
 fn head(status: u16, headers: &[(&str, &str)]) -> Parts {
@@ -166,7 +174,14 @@ fn a_nonce_passes_once_and_in_its_own_characters() {
 fn only_routes_of_mcp_that_pass_credentials_on_pass_anything_of_authorization() {
     let of = |route: &RouteConfig| {
         let routes = std::slice::from_ref(route);
-        Authorization::of((route, routes), GW, Elsewhere::default(), &Limits::default()).is_some()
+        Authorization::of(
+            route,
+            &InternalAddresses::of_routes(routes),
+            GW,
+            Elsewhere::default(),
+            &Limits::default(),
+        )
+        .is_some()
     };
     assert!(of(&route(ON)) && !of(&route("")));
     assert!(!of(&crate::local::card::tests::route(ON)), "not A2A");

@@ -31,9 +31,9 @@ fn materials(roots: Roots) -> Materials {
     Materials {
         peers: Arc::new(PeerRoots::new().with(domain, roots)),
         server: None,
-        upstreams: Vec::new(),
-        endpoints: Vec::new(),
-        card_keys: Vec::new(),
+        upstreams: Default::default(),
+        endpoints: Default::default(),
+        card_keys: Default::default(),
         issuers: Arc::new(TokenIssuers::default()),
         own: Vec::new(),
     }

@@ -1,7 +1,6 @@
 //! State of every stream in any framing: its time limit, the basis of its judgement, and its records.
 
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -131,9 +130,9 @@ impl Course {
         if self.quiet { look } else { look.min(self.idle).min(self.ends) }
     }
 
-    /// Returns true if a quiet stream has reached its maximum time, or the gateway drains. The caller may then ask again.
+    /// Returns true if a quiet stream has reached its maximum time, or the route drains. The caller may then ask again.
     pub(crate) fn is_over(&self) -> bool {
-        self.quiet && (Instant::now() >= self.ends || self.of.worker.shared.draining.load(Ordering::Relaxed))
+        self.quiet && (Instant::now() >= self.ends || self.of.worker.course.is_draining())
     }
 
     /// Returns true if the stream may be silent without events.

@@ -12,7 +12,7 @@ use semgate_inspect::{
 };
 use semgate_protocol::Call;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
@@ -91,7 +91,7 @@ impl Socket {
     }
 
     /// Relays until the socket ends, and informs both sides.
-    pub(super) async fn run<S>(self, caller: WebSocketStream<S>, stop: watch::Receiver<bool>)
+    pub(super) async fn run<S>(self, caller: WebSocketStream<S>)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -101,7 +101,7 @@ impl Socket {
         let stopped = tokio::select! {
             end = self.ask(&mut from_caller, &mut to_agent, stream_of_agent) => Stopped(Direction::Request, end),
             end = self.answer(&mut to_caller, comes) => Stopped(Direction::Reply, end),
-            end = self.watch(stop) => Stopped(Direction::Reply, end),
+            end = self.watch() => Stopped(Direction::Reply, end),
         };
         self.record_end(&stopped);
         let Stopped(_, end) = stopped;
@@ -168,7 +168,7 @@ impl Socket {
     fn charged(&self, message: &Message) -> Result<(), Refusal> {
         let shared = &*self.worker.shared;
         let (account, now) = (self.identity.account(), shared.now());
-        let often = |TooOften { wait }| gateway_refusals::too_often(shared.accounts.rate(), wait);
+        let often = |TooOften { wait }| gateway_refusals::too_often(&shared.accounts.rate(), wait);
         account.arrive(now).map_err(often)?;
         if let Message::Text(text) = message {
             Charge::new(account).owe(receive::cost_of(text.as_bytes()), now);
@@ -316,7 +316,7 @@ impl Socket {
     }
 
     /// Waits for an end by time: the socket's limit, either certificate, open contexts, or a drain.
-    async fn watch(&self, stop: watch::Receiver<bool>) -> End {
+    async fn watch(&self) -> End {
         let limits = &self.worker.shared.limits;
         let mut drains: Option<Instant> = None;
         loop {
@@ -328,7 +328,7 @@ impl Socket {
             if let Err(refusal) = self.still() {
                 return End::refused(refusal);
             }
-            if *stop.borrow() {
+            if self.worker.course.is_draining() {
                 let since = *drains.get_or_insert(now);
                 if !self.exchanges.borrow().awaits() || now >= since + limits.upstream_timeout {
                     return End::Drained;

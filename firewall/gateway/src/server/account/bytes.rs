@@ -7,22 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct NoRoom;
 
 /// Bytes held for all agents.
+#[derive(Default)]
 pub(super) struct Total {
-    most: usize,
     held: AtomicUsize,
 }
 
 impl Total {
-    pub(super) const fn new(most: usize) -> Self {
-        Self { most, held: AtomicUsize::new(0) }
-    }
-
-    /// Takes `bytes`.
+    /// Takes `bytes`, if no more than `most` are held then.
     ///
     /// # Errors
     /// [`NoRoom`]; no bytes are taken then.
-    pub(super) fn take(&self, bytes: usize) -> Result<(), NoRoom> {
-        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most);
+    pub(super) fn take(&self, bytes: usize, most: usize) -> Result<(), NoRoom> {
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= most);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|_| NoRoom)
     }
 

@@ -43,6 +43,9 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 /// HTTP/2: pause between pings to a silent caller: well before a router on the path forgets the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Time that a drain gives a new connection for its first request, which is usually under way.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
 
@@ -67,13 +70,13 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let mut stop = self.stop.clone();
+        let mut course = self.worker.course.clone();
         let limits = guard_limits(&self.worker.shared.limits);
         let first = tokio::select! {
             biased;
             first = opening(&mut stream, &limits) => first,
             // no request has arrived yet
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = async { course.drains().await; tokio::time::sleep(FIRST_REQUEST).await } => return,
         };
         match first {
             Opening::Http1(first) => self.http1(stream, first, identity).await,
@@ -107,13 +110,16 @@ impl Listener {
         }
         let connection = http1_builder(&self.worker.shared.limits).serve_connection(guard, service);
         let mut connection = std::pin::pin!(connection);
-        let mut stop = self.stop.clone();
+        let mut course = self.worker.course.clone();
         tokio::select! {
             biased;
             _ = connection.as_mut() => {}
-            _ = stop.wait_for(|stop| *stop) => {
+            () = course.drains() => {
                 connection.as_mut().graceful_shutdown();
-                let _ = connection.await;
+                tokio::select! {
+                    _ = connection => {}
+                    () = course.cut() => {}
+                }
             }
         }
     }
@@ -131,7 +137,7 @@ impl Listener {
         F: Future<Output = Result<Answer, Infallible>> + Unpin,
     {
         let mut connection = http1_builder(&self.worker.shared.limits).serve_connection(guard, service);
-        let mut stop = self.stop.clone();
+        let (mut course, mut end) = (self.worker.course.clone(), self.worker.course.clone());
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -140,7 +146,8 @@ impl Listener {
                     Ok(()) => break,
                     Err(_) => return,
                 },
-                _ = stop.wait_for(|stop| *stop), if !stopping => {
+                () = end.cut(), if stopping => return,
+                () = course.drains(), if !stopping => {
                     stopping = true;
                     Pin::new(&mut connection).graceful_shutdown();
                 }
@@ -155,7 +162,7 @@ impl Listener {
         let mut first = BytesMut::from(&parts.read_buf[..]);
         first.extend_from_slice(&rest);
         let stream = Paced::new(stream, first, self.worker.shared.limits.write_timeout);
-        agreed.speak(Rc::clone(&self.worker), identity, stream, self.stop.clone()).await;
+        agreed.speak(Rc::clone(&self.worker), identity, stream).await;
     }
 
     /// Speaks HTTP/2 until either side ends, the connection is idle, or an answer is not taken. A drain sends GOAWAY and
@@ -190,7 +197,7 @@ impl Listener {
         let paced = Paced::new(stream, first, limits.write_timeout);
         let connection = http2_builder(limits, core).serve_connection(paced, service);
         let mut connection = std::pin::pin!(connection);
-        let mut stop = self.stop.clone();
+        let (mut course, mut end) = (self.worker.course.clone(), self.worker.course.clone());
         let look = limits.idle_timeout.min(limits.write_timeout) / 4;
         let mut ending: Option<Instant> = None;
         loop {
@@ -202,7 +209,8 @@ impl Listener {
                     }
                     return;
                 }
-                _ = stop.wait_for(|stop| *stop), if ending.is_none() => {}
+                () = end.cut(), if ending.is_some() => return,
+                () = course.drains(), if ending.is_none() => {}
                 () = tokio::time::sleep(look) => match open.overdue(limits.idle_timeout, limits.write_timeout) {
                     Some(Overdue::Stalled) => return self.worker.metrics.connection("stalled"),
                     // GOAWAY was sent, no stream is open, and the peer has not closed: it may ignore the farewell

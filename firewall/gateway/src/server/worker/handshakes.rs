@@ -7,13 +7,13 @@ use semgate_contexts::Prefix;
 use semgate_inspect::{Code, Refusal};
 use semgate_negotiation::Trust;
 
-use crate::server::materials::{Materials, Shaker};
+use crate::server::materials::{Materials, RouteKey, Shaker};
 use crate::upstream::address::Address;
 
 /// Current handling of one route's handshakes; SIGHUP reloads certificates.
 pub(crate) struct Handshakes {
     materials: Arc<ArcSwap<Materials>>,
-    at: usize,
+    route: RouteKey,
     prefix: Prefix,
     /// The agent's address for handshakes, if it negotiates by itself.
     pub(crate) agent: Address,
@@ -22,13 +22,18 @@ pub(crate) struct Handshakes {
 }
 
 impl Handshakes {
-    pub(crate) fn new(materials: Arc<ArcSwap<Materials>>, at: usize, prefix: Prefix, agent: Address) -> Self {
-        Self { materials, at, prefix, agent, in_vain: tokio::sync::Mutex::default() }
+    pub(crate) fn new(
+        materials: Arc<ArcSwap<Materials>>,
+        route: RouteKey,
+        prefix: Prefix,
+        agent: Address,
+    ) -> Self {
+        Self { materials, route, prefix, agent, in_vain: tokio::sync::Mutex::default() }
     }
 
     pub(crate) fn now(&self) -> Result<(Arc<Materials>, Shaker), Refusal> {
         let materials = self.materials.load_full();
-        match materials.endpoints.get(self.at).cloned().flatten() {
+        match materials.endpoints.get(&self.route).cloned() {
             Some(shaker) => Ok((materials, shaker)),
             None => Err(Refusal::new(Code::MethodUnsupported, "no handshakes are answered here")),
         }

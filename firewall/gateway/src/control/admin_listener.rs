@@ -1,0 +1,140 @@
+//! Listeners of the admin and the probe address. A connection carries one request within a few seconds, and few are open at
+//! once, so that strangers at an open probe address cost the gateway little.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use axum::Router;
+use axum::http::StatusCode;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+
+use crate::clock::unix_now;
+use crate::fault::RunFault;
+use crate::server::materials::Materials;
+
+/// Connections open at once: a cluster probes and scrapes with a handful.
+const CONNECTIONS: usize = 64;
+/// Time of a whole connection. Common probes and scrapes wait at most this long.
+const TIME: Duration = Duration::from_secs(10);
+/// Bytes of a head: far more than a probe sends, and what hyper needs at least.
+const HEAD_BYTES: usize = 8 * 1024;
+/// Pause after an accept that failed for lack of descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Callers of an address.
+pub(crate) enum Callers {
+    /// Everyone who reaches it, over plain HTTP.
+    Everyone,
+    /// Over TLS, the holders of certificates with one of these ids.
+    Certified { materials: Arc<ArcSwap<Materials>>, ids: Vec<String> },
+}
+
+/// One bound address and its pages.
+pub(crate) struct AdminListener {
+    socket: std::net::TcpListener,
+    address: SocketAddr,
+    pages: Pages,
+}
+
+/// The pages of one address.
+struct Pages {
+    router: Router,
+    callers: Callers,
+}
+
+impl AdminListener {
+    /// Pages at a bound address.
+    ///
+    /// # Errors
+    /// The address of the socket cannot be read.
+    pub(crate) fn new(
+        socket: std::net::TcpListener,
+        callers: Callers,
+        router: impl FnOnce(SocketAddr) -> Router,
+    ) -> Result<Self, RunFault> {
+        let address = socket.local_addr().map_err(|why| RunFault::system("admin", why))?;
+        Ok(Self { socket, address, pages: Pages { router: router(address), callers } })
+    }
+
+    /// The address with its actual port.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves in a task of the current `LocalSet`, which ends with its thread.
+    ///
+    /// # Errors
+    /// The runtime cannot use the socket.
+    pub(crate) fn spawn(self) -> Result<(), RunFault> {
+        let listener = TcpListener::from_std(self.socket).map_err(|why| RunFault::system("admin", why))?;
+        tokio::task::spawn_local(Rc::new(self.pages).run(listener));
+        Ok(())
+    }
+}
+
+impl Pages {
+    async fn run(self: Rc<Self>, listener: TcpListener) {
+        let slots = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => drop(tokio::task::spawn_local(Rc::clone(&self).serve(stream, slot))),
+                Err(why) => {
+                    tracing::warn!(%why, "a connection to an admin address could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn serve(self: Rc<Self>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
+        let whole = async {
+            match &self.callers {
+                Callers::Everyone => answer(stream, self.router.clone()).await,
+                Callers::Certified { materials, ids } => self.secured(stream, materials, ids).await,
+            }
+        };
+        // the caller that is too slow learns it by the end of its connection
+        let _ = tokio::time::timeout(TIME, whole).await;
+    }
+
+    async fn secured(&self, stream: TcpStream, materials: &ArcSwap<Materials>, ids: &[String]) {
+        let materials = materials.load_full();
+        let Some(server) = &materials.server else { return };
+        let mut server = ServerConfig::clone(server);
+        server.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let stream = match TlsAcceptor::from(Arc::new(server)).accept(stream).await {
+            Ok(stream) => stream,
+            Err(why) => return tracing::debug!(%why, "a handshake at the admin address failed"),
+        };
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let peer = materials.peers.identify(shown, unix_now());
+        let named = peer.is_ok_and(|peer| ids.iter().any(|id| id == peer.id().as_str()));
+        let router = if named { self.router.clone() } else { refusal() };
+        answer(stream, router).await;
+    }
+}
+
+/// Answers callers whose certificate names nobody in `admin.ids`.
+fn refusal() -> Router {
+    Router::new()
+        .fallback(|| async { (StatusCode::FORBIDDEN, "the id of your certificate is not in `admin.ids`\n") })
+}
+
+/// Answers one request.
+async fn answer<S: AsyncRead + AsyncWrite + Unpin + 'static>(stream: S, router: Router) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).keep_alive(false).max_buf_size(HEAD_BYTES);
+    // each request had its answer; how the connection ends does not matter
+    let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).await;
+}
