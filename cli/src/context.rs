@@ -11,6 +11,7 @@ mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
+pub use trusted_roots::Keys;
 
 use std::path::PathBuf;
 
