@@ -20,9 +20,9 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 13128, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 13185, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5315, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 9729, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9730, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/protocol", 9305, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14469, [5, 2, 0, 0, 0, 0, 4, 0]),
