@@ -22,6 +22,7 @@ pub enum AuthorityJob {
     /// Make a new one: root, issuing certificates, role keys, configuration
     Init(InitArgs),
     /// Run it until SIGTERM
+    #[command(after_help = crate::logging::HELP)]
     Run(ConfigArg),
     /// Delete the index and rebuild it from log and documents
     RebuildIndex(ConfigArg),

@@ -12,6 +12,7 @@ use crate::serving;
 #[derive(Debug, Subcommand)]
 pub enum FirewallJob {
     /// Run it; SIGTERM drains and ends, SIGHUP reloads the policies
+    #[command(after_help = crate::logging::HELP)]
     Run {
         /// `firewall.toml`
         #[arg(long)]

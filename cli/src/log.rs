@@ -35,6 +35,7 @@ pub enum LogJob {
     /// Make a log key, or print the verifier key of one in a device, for followers to configure
     Key(Key),
     /// Cosign checkpoints of known logs, and refuse forks: for a second party to run
+    #[command(after_help = crate::logging::HELP)]
     Witness(witness::Witness),
 }
 

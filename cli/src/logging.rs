@@ -1,15 +1,22 @@
 //! The log of the process, on standard error. A thread of its own writes it from a bounded queue. A reader that stalls costs log lines,
 //! which are counted, and delays no message.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 use crate::terminal;
+
+/// Help on the log for the commands that serve.
+pub const HELP: &str = "Environment:\n  SEMGATE_LOG  Log directives, such as `info` or `semgate_gateway=debug`; if unset, RUST_LOG";
+
+/// Variables with log directives, in order of precedence.
+const DIRECTIVES: [&str; 2] = ["SEMGATE_LOG", "RUST_LOG"];
 
 /// Log lines that may wait. At 300 bytes, the usual length, that is 2.5 MB, and a second of the fastest flood of refusals.
 const WAITING: usize = 8_192;
@@ -37,9 +44,19 @@ pub fn lost() -> u64 {
     })
 }
 
+/// Form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line of text for each event
+    Text,
+    /// One JSON object for each event
+    Json,
+}
+
 /// Standard error, with a count of the lines that it refused.
 struct Counted<W> {
     to: W,
+    format: LogFormat,
     failed: Arc<AtomicU64>,
 }
 
@@ -50,7 +67,11 @@ impl<W: Write> Write for Counted<W> {
 
     /// Writes one line, or counts it as lost.
     fn write_all(&mut self, line: &[u8]) -> std::io::Result<()> {
-        if self.to.write_all(line).is_err() {
+        let written = match self.format {
+            LogFormat::Text => self.to.write_all(line),
+            LogFormat::Json => self.to.write_all(terminal::json(&String::from_utf8_lossy(line)).as_bytes()),
+        };
+        if written.is_err() {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
@@ -67,19 +88,31 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins the log at a level; the directives of `SEMGATE_LOG` replace it.
-    pub fn begin(level: &str) -> Log {
+    /// Begins the log at a level; the directives of the environment replace it.
+    pub fn begin(level: &str, format: LogFormat) -> Log {
         let failed = Arc::new(AtomicU64::new(0));
-        let to = Counted { to: std::io::stderr(), failed: Arc::clone(&failed) };
+        let to = Counted { to: std::io::stderr(), format, failed: Arc::clone(&failed) };
         let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(WAITING);
         let (writer, guard) = queue.thread_name("semgate-log").finish(to);
         let _ = LOSSES.set(Losses { dropped: writer.error_counter(), failed });
-        let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-        let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
-        let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
+        let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let named = DIRECTIVES.into_iter().find(set);
+        let read = named.map(EnvFilter::try_from_env).transpose();
+        let (filter, fault) = match read {
+            Ok(filter) => (filter, None),
+            Err(why) => (None, Some(why)),
+        };
+        let filter = filter.unwrap_or_else(|| EnvFilter::new(level));
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
         // an error of the log itself could only go to standard error
-        let format = format.log_internal_errors(false);
-        format.fmt_fields(terminal::log_fields()).init();
+        let log = log.with_ansi(false).with_target(false).log_internal_errors(false);
+        match format {
+            LogFormat::Text => log.fmt_fields(terminal::log_fields()).init(),
+            LogFormat::Json => log.json().flatten_event(true).with_current_span(false).init(),
+        }
+        if let Some(why) = fault {
+            tracing::error!(variable = named, %why, "cannot read the log directives; the default level applies");
+        }
         Log { guard }
     }
 

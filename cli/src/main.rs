@@ -67,6 +67,16 @@ struct Cli {
     /// Print results as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Form of the log on standard error
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "text",
+        env = "SEMGATE_LOG_FORMAT",
+        hide_env_values = true
+    )]
+    log_format: logging::LogFormat,
     #[command(subcommand)]
     job: Job,
 }
@@ -74,6 +84,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Job {
     /// Authority, firewall and a sample agent on loopback, with throw-away certificates
+    #[command(after_help = logging::HELP)]
     Up(up::UpArgs),
     /// Run `up`, play the paper's scenarios through it, and check each verdict
     Demo(demo::DemoArgs),
@@ -103,7 +114,7 @@ fn main() -> ExitCode {
     if json {
         terminal::read_by_machine();
     }
-    let log = begin_log(&words.job);
+    let log = begin_log(&words);
     let outcome = run(words);
     log.end();
     match outcome {
@@ -159,10 +170,12 @@ fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> 
 }
 
 /// Begins the log, and the helpers of a server. Servers log their actions; other jobs only warn.
-fn begin_log(job: &Job) -> logging::Log {
-    let serves =
-        matches!(job, Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_)));
-    let log = logging::Log::begin(if serves { "info" } else { "error" });
+fn begin_log(words: &Cli) -> logging::Log {
+    let serves = matches!(
+        words.job,
+        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_))
+    );
+    let log = logging::Log::begin(if serves { "info" } else { "error" }, words.log_format);
     if serves {
         log.report_losses();
         memory::keep_giving_back();

@@ -22,6 +22,7 @@ mod mcp_sessions;
 mod mcp_tools;
 mod mechanisms;
 mod open_places;
+mod operator;
 mod policy;
 mod references;
 mod relayed;
