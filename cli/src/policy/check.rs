@@ -34,12 +34,13 @@ impl CheckPolicies {
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let typed = self.typing.read()?;
         let directory = typed.directory(self.policies.as_deref())?;
+        let source = inputs::source(&directory)?;
+        typed.announce();
         let Typed { contexts, floors, own, unjudged, .. } = typed;
         if self.schema {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
             out!("{schema}");
         }
-        let source = inputs::source(&directory)?;
         // the load check of a gateway
         let policies = inputs::load(&source, &contexts, &floors, json)?;
         if !policies.warnings().is_empty() {

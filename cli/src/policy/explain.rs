@@ -111,7 +111,7 @@ impl Explain {
         }
         let typed = self.typing.read()?;
         let directory = typed.directory(self.policies.as_deref())?;
-        let explainer = inputs::explainer(&directory, &typed.contexts, json)?;
+        let explainer = inputs::explainer(&directory, &typed, json)?;
         let audit = self.audit.as_deref().or(typed.config.as_ref().map(|config| config.audit.as_path()));
         let explained = match (&self.message, &self.decision, audit) {
             (Some(message), ..) => {

@@ -116,10 +116,11 @@ pub fn load(
 /// An explainer of the policies in a directory, with their text.
 ///
 /// # Errors
-/// As [`load`].
-pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
+/// As [`source`] and [`load`].
+pub fn explainer(dir: &Path, typed: &Typed, json: bool) -> Result<Explainer, Fault> {
     let source = source(dir)?;
-    Explainer::load(&source, contexts, &PolicyLimits::default())
+    typed.announce();
+    Explainer::load(&source, &typed.contexts, &PolicyLimits::default())
         .map_err(|faults| rejected(&faults, &source, json))
 }
 

@@ -40,7 +40,7 @@ impl MatrixArgs {
         let directory = typed.directory(self.policies.as_deref())?;
         let mut limits = PolicyLimits::default();
         limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
-        let matrix = inputs::explainer(&directory, &typed.contexts, json)?.matrix(&limits);
+        let matrix = inputs::explainer(&directory, &typed, json)?.matrix(&limits);
         let matrix = matrix.map_err(|why| {
             Fault::new(why)
                 .hint("take fewer contexts (`--no-library`, `--context`), or allow more with `--max-looks`")

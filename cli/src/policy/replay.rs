@@ -71,7 +71,7 @@ impl Replay {
     /// The log or the candidate cannot be read. Changes are a result, and status 1 only with `--fail-on-change`. With that, status 3 if
     /// nothing could be replayed or a decision is undecidable.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
-        let explainer = inputs::explainer(&self.policies, &self.typing.read()?.contexts, json)?;
+        let explainer = inputs::explainer(&self.policies, &self.typing.read()?, json)?;
         let mut report = Report::default();
         let own = explainer.policies().digest().to_string();
         let cut = audit::each(&self.log, |entry| {

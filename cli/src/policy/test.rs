@@ -48,7 +48,9 @@ impl Test {
         let above = self.cases.join("..");
         let dir = self.policies.as_deref().unwrap_or(&above);
         let typed = self.typing.read()?;
-        let policies = inputs::load(&inputs::source(dir)?, &typed.contexts, &typed.floors, json)?;
+        let source = inputs::source(dir)?;
+        typed.announce();
+        let policies = inputs::load(&source, &typed.contexts, &typed.floors, json)?;
         let stage = PolicyStage::new(policies, typed);
         let files = CaseFile::read_dir(&self.cases)?;
         let (mut decided, mut failures, mut count) = (BTreeSet::new(), Vec::new(), 0_usize);

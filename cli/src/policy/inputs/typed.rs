@@ -48,6 +48,8 @@ pub struct Typed {
     pub unjudged: Vec<String>,
     /// The gateway's configuration, if named.
     pub config: Option<Config>,
+    /// The source of the contexts, for people.
+    by: String,
 }
 
 impl Typing {
@@ -56,7 +58,7 @@ impl Typing {
         self.config.is_some()
     }
 
-    /// Reads the contexts, and says on standard error by which ones it types.
+    /// Reads the contexts.
     ///
     /// # Errors
     /// A file, the state of the gateway or the authority cannot be read or verified, or it knows no context.
@@ -78,9 +80,9 @@ impl Typing {
 
     fn library(&self) -> Result<Typed, Fault> {
         let contexts = self.contexts.read()?;
-        tell!("{}", self.contexts.shown(contexts.len()));
+        let by = self.contexts.shown(contexts.len());
         let view = View::of_documents(contexts.iter().cloned());
-        Ok(Typed { contexts, ..Typed::of(vec![Arc::new(view)]) })
+        Ok(Typed { contexts, by, ..Typed::of(vec![Arc::new(view)]) })
     }
 
     /// The memory of a gateway's followers, verified as the gateway verifies it.
@@ -98,7 +100,7 @@ impl Typing {
             ))
             .hint("start the gateway once, so that it fetches them, or ask the authority itself with `--authority`"));
         }
-        tell!(
+        typed.by = format!(
             "typed by what the gateway of `{}` knows of {}, {} contexts",
             file.display(),
             names.join(", "),
@@ -124,12 +126,12 @@ impl Typing {
         let view = crate::block_on(async { self.keys.resolve(&self.at)?.view().await })?;
         let mut typed = Typed::of(vec![view]);
         typed.floors = typed.views.iter().flat_map(|view| view.floors().clone()).collect();
-        let typed = self.candidates(typed)?;
+        let mut typed = self.candidates(typed)?;
         if typed.contexts.is_empty() {
             return Err(Fault::new("the authority publishes no context")
                 .hint("publish one with `semgate context publish`"));
         }
-        tell!("typed by what the authority publishes, {} contexts", typed.contexts.len());
+        typed.by = format!("typed by what the authority publishes, {} contexts", typed.contexts.len());
         Ok(typed)
     }
 
@@ -165,7 +167,13 @@ impl Typed {
             prefix: Prefix::default(),
             unjudged: Vec::new(),
             config: None,
+            by: String::new(),
         }
+    }
+
+    /// Says on standard error by which contexts it types.
+    pub fn announce(&self) {
+        tell!("{}", self.by);
     }
 
     /// The code with which a gateway refuses every message under this context; none for a usable one.
