@@ -5,12 +5,15 @@ mod diff;
 mod documents;
 mod files;
 mod import;
+mod listing;
+mod located;
 mod overrides;
 mod paged_listing;
 mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
+pub use trusted_roots::Keys;
 
 use std::path::PathBuf;
 
@@ -60,7 +63,7 @@ pub enum ContextJob {
         keys: trusted_roots::Keys,
     },
     /// Revoke a published version, for good
-    Revoke(remote::LifecycleAct),
+    Revoke(remote::Revocation),
     /// Suspend a published version
     Suspend(remote::LifecycleAct),
     /// Lift a suspension
@@ -125,13 +128,13 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Fetch { context, out, proof, at, keys } => {
             remote::fetch(&keys.resolve(&at)?, &context, out.as_deref(), proof, json).await
         }
-        ContextJob::Revoke(act) => act.run("revoke", json).await,
+        ContextJob::Revoke(act) => act.run(json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,
         ContextJob::Resume(act) => act.run("resume", json).await,
         ContextJob::Retire(act) => act.run("retire", json).await,
         ContextJob::Floor { line, min, reason, at } => {
             remote::floor(&at.reach()?, &line, &min, &reason, json).await
         }
-        ContextJob::List { at } => remote::list(&at.reach()?, json).await,
+        ContextJob::List { at } => listing::list(&at.reach()?, json).await,
     }
 }

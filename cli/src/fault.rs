@@ -72,6 +72,15 @@ impl Fault {
         self
     }
 
+    /// Adds another failure with its own further faults, as further faults; its hint only where this one has none.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.also.push(other.message);
+        self.also.extend(other.also);
+        self.hint = self.hint.or(other.hint);
+        self
+    }
+
     /// Replaces the exit status; 0 stays a failure.
     #[must_use]
     pub fn status(mut self, status: u8) -> Self {

@@ -1,6 +1,7 @@
 //! Safe output for a terminal: foreign texts never move its cursor, hide themselves, or reorder the rest.
 
 use std::fmt;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use semgate_statement::statement::is_unseen;
@@ -63,6 +64,22 @@ pub fn json(text: &str) -> String {
 /// Hides the joiners U+200C and U+200D too: some languages spell with them, but they make two names look the same.
 fn is_hidden(c: char) -> bool {
     !matches!(c, '\n' | '\t') && (is_unseen(c) || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
+/// True if a person can answer: standard input and standard error are terminals.
+pub fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks on the terminal; only `yes` confirms.
+///
+/// # Errors
+/// Standard input cannot be read.
+pub fn confirmed(question: &str) -> Result<bool, Fault> {
+    let mut answer = String::new();
+    let _ = write!(std::io::stderr(), "{}", plain(question));
+    std::io::stdin().read_line(&mut answer).doing("the answer")?;
+    Ok(answer.trim() == "yes")
 }
 
 /// Prints effective settings, given as TOML.

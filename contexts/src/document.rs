@@ -19,7 +19,7 @@ mod terms;
 use envelope::Envelope;
 
 pub use crate::schema::SchemaLimits;
-pub use envelope::RESERVED_NAMES;
+pub use envelope::{DOCUMENT_MEMBERS, RESERVED_NAMES, TASK_MEMBERS};
 pub use fault::DocumentFault;
 
 /// The most faults that one pass over a document reports.

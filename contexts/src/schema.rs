@@ -46,8 +46,8 @@ pub use plain::{Plain, compile_plain};
 pub(crate) use pointer::pointer;
 pub(crate) use source::types;
 pub(crate) use validator::Validator;
-pub use vocabulary::FORMATS;
 pub(crate) use vocabulary::MUST_BE_SEEN;
+pub use vocabulary::{FORMATS, KEYWORDS};
 pub(crate) use walk::each_schema;
 
 use crate::field::FieldType;

@@ -5,6 +5,7 @@ mod architecture;
 mod authority;
 mod bundle;
 mod cards;
+mod checks;
 mod clarify;
 mod conversations;
 mod dependencies;

@@ -140,6 +140,13 @@ impl View {
     /// A view in which these documents count, though nobody signed or published them: for trying policies out on one's own machine. Nothing
     /// may be forwarded because of it; a gateway gets its views from a follower alone.
     pub fn of_documents(documents: impl IntoIterator<Item = Arc<Context>>) -> View {
+        View::empty("nobody", Lines::All).on_trial(documents)
+    }
+
+    /// The same view for trying policies out: its status never turns stale, and these documents count beside its own. Nothing may be
+    /// forwarded because of it.
+    #[must_use]
+    pub fn on_trial(&self, documents: impl IntoIterator<Item = Arc<Context>>) -> View {
         let loaded = |(index, context): (u64, Arc<Context>)| LoadedContext {
             urn: context.urn().clone(),
             digest: *context.digest(),
@@ -152,12 +159,10 @@ impl View {
             fault: None,
             left_out: false,
         };
-        let all = (0..).zip(documents).map(|numbered| Arc::new(loaded(numbered)));
-        View {
-            next_update: u64::MAX,
-            contexts: all.map(|loaded| (loaded.urn.clone(), loaded)).collect(),
-            ..View::empty("nobody", Lines::All)
-        }
+        let mut view = View { next_update: u64::MAX, ..self.clone() };
+        let all = (self.size..).zip(documents).map(|numbered| Arc::new(loaded(numbered)));
+        view.contexts.extend(all.map(|loaded| (loaded.urn.clone(), loaded)));
+        view
     }
 
     /// The authority's id.

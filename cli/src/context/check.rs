@@ -1,6 +1,6 @@
 //! `semgate context check`: validates a document, and warns of future problems.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,10 +11,12 @@ use semgate_contexts::lint::lint;
 use semgate_policies::{clashes, untyped};
 use serde_json::json;
 
+use super::located::open_questions;
 use super::trusted_roots::Keys;
 use super::{Documents, diff};
 use crate::authority_client::AuthorityArgs;
 use crate::fault::Fault;
+use crate::system::read_bytes;
 
 /// Check context documents, and show every fault with its path
 #[derive(Debug, Args)]
@@ -58,13 +60,19 @@ impl CheckContexts {
         for name in &self.against {
             against.push(diff::find(name, &documents, &self.at, &self.keys).await?);
         }
-        let checked = self.files.iter().map(|file| documents.file(file).map(Arc::new));
-        let checked = checked.collect::<Result<Vec<_>, Fault>>()?;
+        let (mut checked, mut faults) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            match documents.file(file) {
+                Ok(context) => checked.push((file, Arc::new(context))),
+                Err(fault) => faults.push(fault),
+            }
+        }
         let mut warned = 0;
-        for (file, context) in self.files.iter().zip(&checked) {
-            let earlier = checked.iter().filter(|other| is_earlier(other, context));
+        for (file, context) in &checked {
+            let earlier = checked.iter().map(|(_, other)| other).filter(|other| is_earlier(other, context));
             let others: Vec<Arc<Context>> = against.iter().chain(earlier).cloned().collect();
-            let warnings = warnings(context, &others);
+            let mut warnings = warnings(context, &others);
+            warnings.extend(open(file)?);
             warned += warnings.len();
             let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
             if json {
@@ -78,12 +86,23 @@ impl CheckContexts {
                 }
             }
         }
+        if let Some(fault) = faults.into_iter().reduce(Fault::and) {
+            return Err(fault);
+        }
         if self.deny_warnings && warned > 0 {
             let hint = "docs/spec/compatibility.md describes the effect of each";
             return Err(Fault::new(format_args!("{warned} warnings")).hint(hint));
         }
         Ok(0)
     }
+}
+
+/// The open questions of a draft: it cannot be published with them.
+fn open(file: &Path) -> Result<Vec<Warning>, Fault> {
+    let document: serde_json::Value = serde_json::from_slice(&read_bytes(file)?).unwrap_or_default();
+    let all =
+        open_questions(&document).into_iter().map(|(pointer, what)| Warning { pointer, rule: "open", what });
+    Ok(all.collect())
 }
 
 fn is_earlier(other: &Context, context: &Context) -> bool {

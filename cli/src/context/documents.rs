@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefix, json, library};
 
+use super::located::DocumentText;
 use crate::fault::Fault;
 use crate::system::read_bytes;
 
@@ -68,8 +69,9 @@ impl Documents {
             let find = |urn: &ContextUrn| self.find(urn);
             let faults = Context::faults(&bytes, &Prefix::default(), &DocumentLimits::default(), &find);
             let fault = faults.first().unwrap_or(&first);
-            Fault::new(format_args!("`{}`: {fault}", file.display()))
-                .also(faults.iter().skip(1))
+            let text = DocumentText::new(&bytes);
+            Fault::new(format_args!("`{}`: {}", file.display(), text.describe(fault)))
+                .also(faults.iter().skip(1).map(|fault| text.describe(fault)))
                 .hint(hint(fault))
         })
     }

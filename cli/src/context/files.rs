@@ -14,6 +14,7 @@ use semgate_statement::{
 use serde_json::{Value, json};
 
 use super::Documents;
+use super::located::settled;
 use crate::fault::{Doing, Fault};
 use crate::log::{COMPROMISED, RootTrust, RootTrustArgs, log_verifier};
 use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
@@ -43,6 +44,7 @@ impl Sign {
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let documents = Documents::with_library(&self.references)?;
         let context = documents.file(&self.file)?;
+        settled(&serde_json::from_slice(&read_bytes(&self.file)?).unwrap_or_default())?;
         let (chain, key) = (read_chain(&self.cert)?, read_key(&self.key)?);
         let signer = SigningIdentity::new(key, chain.clone());
         let signed = sign_context(&context, &signer, &ring_random()).doing("signing")?;
@@ -113,7 +115,7 @@ impl VerifyContext {
         let at = self.at.unwrap_or_else(now);
         let roots = read_roots(&self.roots)?;
         let held = verified(&stapled.signed, &roots, at, &|urn| documents.find(urn));
-        tell(&held.map_err(|e| untrusted(&TextProofFault::Context(e)))?, json);
+        print(&described(&held.map_err(|e| untrusted(&TextProofFault::Context(e)))?), json);
         tell!(
             "not checked: its publication, what the root says of its issuing certificate, and its status since then (give `--log-key`; for a root with several keys also `--trust` and `--root-threshold`)"
         );
@@ -185,9 +187,9 @@ pub fn verified(
     verify_context_among(bytes, roots, at, &Prefix::default(), &DocumentLimits::default(), others)
 }
 
-/// Prints the content of a verified context.
-pub fn tell(signed: &SignedContext, json: bool) {
+/// The content of a verified context, as results show it.
+pub fn described(signed: &SignedContext) -> Value {
     let context = signed.context();
     let (urn, digest) = (context.urn().as_str(), context.digest().to_string());
-    print(&json!({"urn": urn, "digest": digest, "signer": signed.signer().to_string()}), json);
+    json!({"urn": urn, "digest": digest, "signer": signed.signer().to_string()})
 }

@@ -12,15 +12,17 @@ use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
 use semgate_statement::{Listing, SignedContext, Stapled, Status, TextProofFault};
 use serde_json::{Value, json};
 
-use super::files::{tell, untrusted};
+use super::files::{described, untrusted};
+use super::listing::{VersionStanding, word};
+use super::located::settled;
+use super::paged_listing;
 use super::trusted_roots::{AuthorityKeys, TrustedRoots};
-use super::{overrides, paged_listing};
 use crate::authority_client::{AuthorityArgs, AuthorityClient, answer, done, refused};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_bytes, write_new};
-use crate::terminal::print_members as print;
+use crate::terminal::{self, print_members as print};
 
 /// An act on one published version.
 #[derive(Debug, Args)]
@@ -44,10 +46,53 @@ impl LifecycleAct {
     }
 }
 
+/// A revocation.
+#[derive(Debug, Args)]
+pub struct Revocation {
+    #[command(flatten)]
+    act: LifecycleAct,
+    /// Do not ask on a terminal
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Revocation {
+    /// Requests the revocation, on a terminal after a confirmation.
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        if !self.yes && !json && terminal::is_attended() {
+            self.confirm().await?;
+        }
+        self.act.run("revoke", json).await
+    }
+
+    async fn confirm(&self) -> Result<(), Fault> {
+        let reach = self.act.at.reach()?;
+        let urn = names::full_urn(&self.act.context);
+        let parsed = ContextUrn::parse(&urn, &Prefix::default()).doing(format_args!("`{urn}`"))?;
+        let listed = listing(&reach).await?.contexts;
+        let others = listed.iter().filter(|one| one.urn.line() == parsed.line() && one.urn != parsed);
+        let others: Vec<String> =
+            others.map(|one| format!("{} ({})", one.urn.version(), word(one.status))).collect();
+        let others = if others.is_empty() { "none".to_owned() } else { others.join(", ") };
+        tell!("revokes `{urn}` for good: every gateway then refuses its messages, replies and open streams");
+        tell!("other versions of `{}`: {others}", parsed.line());
+        match terminal::confirmed("type `yes` to revoke it: ")? {
+            true => Ok(()),
+            false => {
+                Err(Fault::new("nothing was revoked").hint("`context suspend` takes it back for a while"))
+            }
+        }
+    }
+}
+
 /// Publishes a file: as signed if it looks like a JWS, else as bare.
 pub async fn publish(reach: &AuthorityClient, file: &Path, json: bool) -> Result<u8, Fault> {
     let bytes = read_bytes(file)?;
-    let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
+    let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let signed = value.get("signatures").is_some();
+    if !signed {
+        settled(&value)?;
+    }
     let kind = if signed { "application/jose+json" } else { "application/json" };
     let reply = reach.post("/v1/contexts", kind, bytes).await?;
     let reply_json = answer(&reply)?;
@@ -93,7 +138,25 @@ pub async fn fetch(
             if proof { &served.to_bytes().doing("the authority's answer")? } else { &served.signed };
         write_new(out, written, 0o644)?;
     }
-    tell(&held, json);
+    let mut shown = described(&held);
+    let urn = held.context().urn();
+    match VersionStanding::of(&keys.reach, urn).await {
+        Ok(Some(standing)) => {
+            if let Some(warning) = standing.warning(urn) {
+                tell!("warning: {warning}");
+            }
+            if let Some(members) = shown.as_object_mut() {
+                members.insert("status".to_owned(), json!(word(standing.status)));
+                let remarks = [("reason", standing.reason), ("floor", standing.floor)];
+                let remarks =
+                    remarks.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into())));
+                members.extend(remarks);
+            }
+        }
+        Ok(None) => tell!("warning: `{urn}` is not in the listing of published contexts"),
+        Err(why) => tell!("not checked: its status: {}", why.what()),
+    }
+    print(&shown, json);
     Ok(0)
 }
 
@@ -215,29 +278,4 @@ pub async fn free(reach: &AuthorityClient, new: &Context, next: Version) -> Resu
         .iter()
         .filter(|one| one.urn.line() == new.urn().line() && one.digest != *new.digest());
     Ok(first_free_version(&others.map(|one| one.urn.version()).collect(), next))
-}
-
-/// Lists the publications.
-pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
-    let reply = reach.get("/v1/contexts").await?;
-    let listed = if reply.status == paged_listing::GONE {
-        let bytes = paged_listing::listing(reach).await?.to_bytes().doing("the listing")?;
-        serde_json::from_slice(&bytes).doing("the listing")?
-    } else {
-        answer(&reply)?
-    };
-    if json {
-        out!("{listed}");
-        return Ok(0);
-    }
-    let overrides = overrides::listed(reach).await;
-    for context in listed.get("contexts").and_then(Value::as_array).into_iter().flatten() {
-        let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
-        let index = context.get("index").and_then(Value::as_u64).unwrap_or_default();
-        out!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
-        if let Some(one) = overrides::of(&overrides, text("urn"), text("digest")) {
-            out!("{:>8}{}", "", overrides::line(one));
-        }
-    }
-    Ok(0)
 }

@@ -1,12 +1,15 @@
 //! Verifies contexts that an authority serves: under the configured roots, with the issuing certificates and log keys of its current trust
 //! list. Reports parts that could not be verified on standard error, whatever the output format.
 
+use std::sync::Arc;
+
 use clap::Args;
 use semgate_certs::Roots;
 use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
 use semgate_statement::{
-    CheckpointRules, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled, TextProofFault, Trust,
+    CheckpointRules, Lines, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled, TextProofFault, Trust,
+    View,
 };
 
 use super::files::verified;
@@ -14,7 +17,7 @@ use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::log::{followed, tell_threshold};
 use crate::system::{now, read_roots};
-use crate::trust::root_statements;
+use crate::trust::{LocalTrust, follow_once, root_statements};
 use crate::up_directory::UpDirectory;
 
 /// Trust settings for another authority; for that of `--dir` they come from its gateway.
@@ -59,16 +62,38 @@ impl Keys {
 }
 
 impl AuthorityKeys {
+    /// The served trust list, unverified.
+    async fn trust_list(&self, roots: &Roots) -> Result<Trust, Fault> {
+        let reply = self.reach.get("/v1/trust").await?;
+        answer(&reply).map_err(|fault| fault.within("its trust list"))?;
+        Trust::read(&reply.body, roots.limits()).doing("trust document")
+    }
+
+    fn local<'a>(&'a self, trust: &'a Trust) -> LocalTrust<'a> {
+        LocalTrust { trust, keys: &self.log, threshold: self.threshold }
+    }
+
+    /// Fetches and verifies everything that the authority publishes, as a gateway does.
+    ///
+    /// # Errors
+    /// No answer; it fails verification, or is too old; no log key is known.
+    pub async fn view(&self) -> Result<Arc<View>, Fault> {
+        let trust = self.trust_list(&read_roots(&self.reach.roots)?).await?;
+        match follow_once(&self.reach, &self.local(&trust), Lines::All).await? {
+            Some((_, follower)) => Ok(follower.view()),
+            None => Err(Fault::new("no log key is known: the authority has no trust list yet")
+                .hint("give the key of its log with `--log-key`")),
+        }
+    }
+
     /// Fetches the trust list. Follows the authority for a moment, so that the list belongs to a fresh head and is complete.
     ///
     /// # Errors
     /// No answer; it fails verification, or is too old; a split root without a list.
     pub async fn fetch_trusted_roots(&self) -> Result<TrustedRoots, Fault> {
         let roots = read_roots(&self.reach.roots)?;
-        let reply = self.reach.get("/v1/trust").await?;
-        answer(&reply).map_err(|fault| fault.within("its trust list"))?;
-        let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
-        let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {
+        let trust = self.trust_list(&roots).await?;
+        let anchors = match root_statements(&self.reach, &self.local(&trust)).await? {
             Some((log, said)) => {
                 let anchors = Anchors::new(trust.authority(), log.name(), &roots, self.threshold, &log);
                 Some(anchors.with_entries(&said, u64::MAX, &Prefix::default()).doing("trust document")?)

@@ -5,26 +5,20 @@ use std::sync::Arc;
 
 use clap::Args;
 use semgate_contexts::{Context, ContextUrn};
-use semgate_gateway::{Config, Remembered};
-use semgate_policies::{Floors, Policies, PolicySource};
+use semgate_policies::{Policies, PolicySource};
 use serde_json::json;
 
 use super::analysis::{Analysis, Outcome};
-use super::inputs::{self, Contexts};
+use super::inputs::{self, Typed, Typing};
 use crate::fault::{Doing, Fault};
 
 /// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
 pub struct CheckPolicies {
-    /// A directory of `*.cedar` and `entities.json`
-    #[arg(default_value = "./.semgate/policies")]
-    policies: PathBuf,
+    /// A directory of `*.cedar` and `entities.json`; default: that of `--config`, else ./.semgate/policies
+    policies: Option<PathBuf>,
     #[command(flatten)]
-    contexts: Contexts,
-    /// A gateway's configuration: its floors and the remembered floors of its authorities, and the issuers of tokens that policies may
-    /// require (`[[credential_issuer]]`)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    typing: Typing,
     /// Print the Cedar schema of the contexts
     #[arg(long)]
     schema: bool,
@@ -38,13 +32,15 @@ impl CheckPolicies {
     /// # Errors
     /// Status 1 with every fault, a line each, if the directory would not load.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
-        let contexts = self.contexts.read()?;
+        let typed = self.typing.read()?;
+        let directory = typed.directory(self.policies.as_deref())?;
+        let source = inputs::source(&directory)?;
+        typed.announce();
+        let Typed { contexts, floors, own, unjudged, .. } = typed;
         if self.schema {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
             out!("{schema}");
         }
-        let source = inputs::source(&self.policies)?;
-        let CheckInputs { floors, own, unjudged } = self.inputs(&contexts)?;
         // the load check of a gateway
         let policies = inputs::load(&source, &contexts, &floors, json)?;
         if !policies.warnings().is_empty() {
@@ -63,67 +59,10 @@ impl CheckPolicies {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: PolicySource::strays(&self.policies).into_iter().chain(unjudged).collect(),
+            warnings: PolicySource::strays(&directory).into_iter().chain(unjudged).collect(),
             outcome,
         };
-        report(&self.policies, &policies, &counts, json, self.schema)
-    }
-
-    /// The floors and issuers of a gateway's configuration; floors of the command line replace its own.
-    fn inputs(&self, contexts: &[Arc<Context>]) -> Result<CheckInputs, Fault> {
-        let given = self.contexts.floors();
-        let mut inputs = CheckInputs { own: given.clone(), ..CheckInputs::default() };
-        if let Some(file) = &self.config {
-            let config = crate::firewall::load(file)?;
-            inputs.add_remembered_floors(&config, contexts);
-            inputs.own.extend(config.floors.into_iter().filter(|(line, _)| !given.contains_key(line)));
-        }
-        for (line, version) in &inputs.own {
-            let floor = inputs.floors.entry(line.clone()).or_insert(*version);
-            *floor = if given.contains_key(line) { *version } else { (*floor).max(*version) };
-        }
-        Ok(inputs)
-    }
-}
-
-/// The settings that policies are checked against, beside the contexts.
-#[derive(Default)]
-struct CheckInputs {
-    /// All floors.
-    floors: Floors,
-    /// The operator's floors, of the configuration and the command line.
-    own: Floors,
-    /// Unchecked parts, with the reason.
-    unjudged: Vec<String>,
-}
-
-impl CheckInputs {
-    /// Adds the floors of the authorities that a gateway follows, as it remembers them.
-    fn add_remembered_floors(&mut self, config: &Config, contexts: &[Arc<Context>]) {
-        let Remembered { floors, unheard } = match semgate_gateway::remembered(config) {
-            Ok(remembered) => remembered,
-            Err(why) => {
-                self.unjudged.push(format!("floors of the authorities were not judged: {why}"));
-                return;
-            }
-        };
-        self.unjudged.extend(unheard.iter().map(|name| {
-            format!(
-                "floors of the authority `{name}` were not judged: `{}` remembers nothing of it",
-                config.state.display()
-            )
-        }));
-        for (line, floor) in floors {
-            let of_line = |context: &&Arc<Context>| *context.urn().line() == line;
-            let reached = contexts.iter().filter(of_line).any(|context| context.urn().version() >= floor);
-            if reached {
-                self.floors.insert(line, floor);
-            } else if contexts.iter().any(|context| *context.urn().line() == line) {
-                self.unjudged.push(format!(
-                    "the floor {floor} of `{line}` was not judged: no context of it from there on was given (`--context`)"
-                ));
-            }
-        }
+        report(&directory, &policies, &counts, json, self.schema)
     }
 }
 

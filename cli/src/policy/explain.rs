@@ -13,7 +13,7 @@ use semgate_policy_analysis::{Explainer, Recalled, Recorded};
 
 use super::audit::{self, Entry};
 use super::case::Exchange;
-use super::inputs::{self, Contexts};
+use super::inputs::{self, Typing};
 use super::stage::{CaseMessage, PERMITTED, PolicyStage};
 use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
@@ -49,16 +49,16 @@ pub struct Explain {
     #[arg(long)]
     time: Option<String>,
     /// A decision id
-    #[arg(long, value_name = "ID", requires = "audit", required_unless_present = "message")]
+    #[arg(long, value_name = "ID", required_unless_present = "message")]
     decision: Option<String>,
-    /// The audit log that holds it
+    /// The audit log that holds it; default: that of `--config`
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
-    /// The policy directory
-    #[arg(long, value_name = "DIR", default_value = "./.semgate/policies")]
-    policies: PathBuf,
+    /// The policy directory; default: that of `--config`, else ./.semgate/policies
+    #[arg(long, value_name = "DIR")]
+    policies: Option<PathBuf>,
     #[command(flatten)]
-    contexts: Contexts,
+    typing: Typing,
 }
 
 /// Remark on a refusal after all policies permitted and no limit applied: the upstream agent was not reached, or the `@redact` of a permit
@@ -106,21 +106,22 @@ impl Explain {
     /// # Errors
     /// A file cannot be read, or a decision is not in the log or kept nothing.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
-        let contexts = self.contexts.read()?;
-        let explainer = inputs::explainer(&self.policies, &contexts, json)?;
-        let explained = match (&self.message, &self.decision, &self.audit) {
+        if self.message.is_none() && self.audit.is_none() && !self.typing.is_of_a_gateway() {
+            return Err(unnamed());
+        }
+        let typed = self.typing.read()?;
+        let directory = typed.directory(self.policies.as_deref())?;
+        let explainer = inputs::explainer(&directory, &typed, json)?;
+        let audit = self.audit.as_deref().or(typed.config.as_ref().map(|config| config.audit.as_path()));
+        let explained = match (&self.message, &self.decision, audit) {
             (Some(message), ..) => {
-                let (source, floors) = (inputs::source(&self.policies)?, self.contexts.floors());
-                let policies = inputs::load(&source, &contexts, &floors, json)?;
-                let stage = PolicyStage::new(policies, contexts);
+                let source = inputs::source(&directory)?;
+                let policies = inputs::load(&source, &typed.contexts, &typed.floors, json)?;
+                let stage = PolicyStage::new(policies, typed);
                 vec![self.message(message, &stage, &explainer)?]
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
-            _ => {
-                return Err(Fault::new("nothing to explain is named")
-                    .hint("name a message with `--message`, or a decision and its log with `--decision` and `--audit`")
-                    .status(2));
-            }
+            _ => return Err(unnamed()),
         };
         let several = explained.len() > 1;
         for (at, one) in explained.iter().enumerate() {
@@ -176,6 +177,12 @@ impl Explain {
         let recalled = explainer.recall(parties, question, recorded).map_err(Fault::new)?;
         Ok(Explained { headline, recalled, ..Explained::default() })
     }
+}
+
+fn unnamed() -> Fault {
+    Fault::new("nothing to explain is named")
+        .hint("name a message with `--message`, or a decision with `--decision` and its log with `--audit` or `--config`")
+        .status(2)
 }
 
 /// Looks a decision up in the log.

@@ -1,5 +1,9 @@
 //! Inputs of every policy command: a directory of policies, and the contexts that type them.
 
+mod typed;
+
+pub use typed::{Typed, Typing};
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,7 +46,7 @@ impl Contexts {
         self.floors.iter().cloned().collect()
     }
 
-    /// The documents, checked.
+    /// The documents of the library and of the files, checked.
     ///
     /// # Errors
     /// The first file without a valid document.
@@ -54,11 +58,27 @@ impl Contexts {
                 Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).doing(name)?;
             contexts.push(Arc::new(context));
         }
-        let documents = crate::context::Documents::with_library(&self.contexts)?;
-        for file in &self.contexts {
-            contexts.push(Arc::new(documents.file(file)?));
-        }
+        contexts.extend(self.files()?);
         Ok(contexts)
+    }
+
+    /// The documents of the files, checked.
+    fn files(&self) -> Result<Vec<Arc<Context>>, Fault> {
+        let documents = crate::context::Documents::with_library(&self.contexts)?;
+        self.contexts.iter().map(|file| documents.file(file).map(Arc::new)).collect()
+    }
+
+    /// The source of [`Contexts::read`], in words.
+    pub fn shown(&self, count: usize) -> String {
+        let files = match self.contexts.len() {
+            0 => "",
+            _ if self.no_library => "the files of `--context`",
+            _ => " and the files of `--context`",
+        };
+        let library = if self.no_library { "" } else { "the built-in library" };
+        format!(
+            "typed by {library}{files}, {count} contexts; the gateway may know others: add `--config firewall.toml`"
+        )
     }
 }
 
@@ -96,10 +116,11 @@ pub fn load(
 /// An explainer of the policies in a directory, with their text.
 ///
 /// # Errors
-/// As [`load`].
-pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
+/// As [`source`] and [`load`].
+pub fn explainer(dir: &Path, typed: &Typed, json: bool) -> Result<Explainer, Fault> {
     let source = source(dir)?;
-    Explainer::load(&source, contexts, &PolicyLimits::default())
+    typed.announce();
+    Explainer::load(&source, &typed.contexts, &PolicyLimits::default())
         .map_err(|faults| rejected(&faults, &source, json))
 }
 

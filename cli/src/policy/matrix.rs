@@ -8,18 +8,17 @@ use semgate_policies::PolicyLimits;
 use semgate_policy_analysis::{Cell, Matrix};
 use serde_json::{Map, Value, json};
 
-use super::inputs::{self, Contexts};
+use super::inputs::{self, Typing};
 use crate::fault::Fault;
 use crate::system::{read, write};
 
 /// The policies, and the text to write or to compare.
 #[derive(Debug, Args)]
 pub struct MatrixArgs {
-    /// A directory of `*.cedar` and `entities.json`
-    #[arg(default_value = "./.semgate/policies")]
-    policies: PathBuf,
+    /// A directory of `*.cedar` and `entities.json`; default: that of `--config`, else ./.semgate/policies
+    policies: Option<PathBuf>,
     #[command(flatten)]
-    contexts: Contexts,
+    typing: Typing,
     /// Write the matrix to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
@@ -37,17 +36,18 @@ impl MatrixArgs {
     /// # Errors
     /// Policies that would not load, or a file that cannot be read or written. A different matrix is status 1 and a result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
-        let contexts = self.contexts.read()?;
+        let typed = self.typing.read()?;
+        let directory = typed.directory(self.policies.as_deref())?;
         let mut limits = PolicyLimits::default();
         limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
-        let matrix = inputs::explainer(&self.policies, &contexts, json)?.matrix(&limits);
+        let matrix = inputs::explainer(&directory, &typed, json)?.matrix(&limits);
         let matrix = matrix.map_err(|why| {
             Fault::new(why)
                 .hint("take fewer contexts (`--no-library`, `--context`), or allow more with `--max-looks`")
         })?;
         let text = matrix.to_string();
         if self.check {
-            let file = self.snapshot.clone().unwrap_or_else(|| self.policies.join("matrix.txt"));
+            let file = self.snapshot.clone().unwrap_or_else(|| directory.join("matrix.txt"));
             return Ok(compare(&read(&file)?, &text, json));
         }
         match &self.snapshot {

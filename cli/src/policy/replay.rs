@@ -9,7 +9,7 @@ use semgate_policy_analysis::{Recalled, Recorded};
 use serde_json::{Value, json};
 
 use super::audit::{self, Entry};
-use super::inputs::{self, Contexts};
+use super::inputs::{self, Typing};
 use crate::fault::Fault;
 
 /// The log, and the candidate.
@@ -22,7 +22,7 @@ pub struct Replay {
     #[arg(long, value_name = "DIR")]
     policies: PathBuf,
     #[command(flatten)]
-    contexts: Contexts,
+    typing: Typing,
     /// Status 1 if a decision would change
     #[arg(long)]
     fail_on_change: bool,
@@ -71,8 +71,7 @@ impl Replay {
     /// The log or the candidate cannot be read. Changes are a result, and status 1 only with `--fail-on-change`. With that, status 3 if
     /// nothing could be replayed or a decision is undecidable.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
-        let contexts = self.contexts.read()?;
-        let explainer = inputs::explainer(&self.policies, &contexts, json)?;
+        let explainer = inputs::explainer(&self.policies, &self.typing.read()?, json)?;
         let mut report = Report::default();
         let own = explainer.policies().digest().to_string();
         let cut = audit::each(&self.log, |entry| {

@@ -1,20 +1,20 @@
 //! A stage for messages: the inspection of a gateway, over unpublished documents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use semgate_contexts::{Context, ContextUrn, Performative, Prefix, json};
+use semgate_contexts::{Context, ContextUrn, Performative, json};
 use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
     Route, RouteOptions, TextParts, asks_ambiguously,
 };
 use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
 use semgate_protocol::{Binding, Call, a2a::Version, mcp};
-use semgate_statement::View;
 use serde_json::Value;
 
 use super::case::{Case, ConceptSubject, Exchange, Subject};
+use super::inputs::Typed;
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
 
@@ -24,7 +24,7 @@ const NOON: u64 = 1_780_315_200;
 /// Policies and contexts that judge messages.
 pub struct PolicyStage {
     policies: Arc<Policies>,
-    contexts: Vec<Arc<Context>>,
+    typed: Typed,
 }
 
 /// The result of a case.
@@ -71,9 +71,9 @@ pub struct CaseMessage<'a> {
 pub const PERMITTED: &str = "permitted";
 
 impl PolicyStage {
-    /// A stage with these policies and contexts.
-    pub fn new(policies: Policies, contexts: Vec<Arc<Context>>) -> Self {
-        Self { policies: Arc::new(policies), contexts }
+    /// A stage with these policies, and the contexts that typed them.
+    pub fn new(policies: Policies, typed: Typed) -> Self {
+        Self { policies: Arc::new(policies), typed }
     }
 
     /// The policies.
@@ -184,10 +184,10 @@ impl PolicyStage {
     }
 
     fn inspector(&self) -> Result<Inspector, Fault> {
-        let view = View::of_documents(self.contexts.iter().map(Arc::clone));
-        let (views, policies) = (vec![Arc::new(view)], Arc::clone(&self.policies));
+        let Typed { views, floors, prefix, .. } = &self.typed;
+        let policies = Arc::clone(&self.policies);
         let generation =
-            Generation::new(views, policies, BTreeMap::new(), Prefix::default()).doing("stage")?;
+            Generation::new(views.clone(), policies, floors.clone(), prefix.clone()).doing("stage")?;
         Ok(Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything()))
     }
 
@@ -206,6 +206,9 @@ impl PolicyStage {
             Fault::new(format_args!("{} does not define `{concept}`", context.urn()))
                 .hint(format_args!("one of {}", known.join(", ")))
         })?;
+        if let Some(code) = self.typed.unusable(context.urn()) {
+            return Ok(CaseOutcome { verdict: code.as_str(), ..CaseOutcome::default() });
+        }
         let action = action(performative)?;
         let shape = term.side(action).doing(format_args!("`{concept}`"))?;
         let read = json::read(content, &json::Limits::default()).doing("`content`")?;
@@ -244,8 +247,8 @@ impl PolicyStage {
 
     /// The document with this name, in short or as URN.
     fn context(&self, name: &str) -> Result<Arc<Context>, Fault> {
-        let urn = ContextUrn::parse(&full_urn(name), &Prefix::default()).doing(format_args!("`{name}`"))?;
-        let context = self.contexts.iter().find(|context| *context.urn() == urn);
+        let urn = ContextUrn::parse(&full_urn(name), &self.typed.prefix).doing(format_args!("`{name}`"))?;
+        let context = self.typed.contexts.iter().find(|context| *context.urn() == urn);
         context.map(Arc::clone).ok_or_else(|| {
             Fault::new(format_args!("there is no context `{urn}`")).hint("name its file with `--context`")
         })

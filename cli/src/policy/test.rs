@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::case::{Case, CaseFile, Subject};
-use super::inputs::{self, Contexts};
+use super::inputs::{self, Typing};
 use super::stage::{CaseOutcome, PolicyStage};
 use crate::fault::Fault;
 
@@ -21,7 +21,7 @@ pub struct Test {
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
     #[command(flatten)]
-    contexts: Contexts,
+    typing: Typing,
     /// Status 1 also if no case decides by some policy
     #[arg(long)]
     require_coverage: bool,
@@ -47,9 +47,11 @@ impl Test {
         }
         let above = self.cases.join("..");
         let dir = self.policies.as_deref().unwrap_or(&above);
-        let contexts = self.contexts.read()?;
-        let policies = inputs::load(&inputs::source(dir)?, &contexts, &self.contexts.floors(), json)?;
-        let stage = PolicyStage::new(policies, contexts);
+        let typed = self.typing.read()?;
+        let source = inputs::source(dir)?;
+        typed.announce();
+        let policies = inputs::load(&source, &typed.contexts, &typed.floors, json)?;
+        let stage = PolicyStage::new(policies, typed);
         let files = CaseFile::read_dir(&self.cases)?;
         let (mut decided, mut failures, mut count) = (BTreeSet::new(), Vec::new(), 0_usize);
         for file in &files {

@@ -10,7 +10,7 @@ use semgate_statement::statement::TYPE;
 use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
 
-use super::{statement_json, verified};
+use super::{LocalTrust, statement_json, verified};
 use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::names;
@@ -118,7 +118,8 @@ impl RootState {
     /// Fetches and verifies them: see [`verified::root_statements`].
     async fn verified(reach: &AuthorityClient, keys: &[String], threshold: u64) -> Result<RootState, Fault> {
         let mut now = RootState::ask(reach).await?;
-        let verified_root = verified::root_statements(reach, &now.trust, keys, threshold).await?;
+        let local = LocalTrust { trust: &now.trust, keys, threshold };
+        let verified_root = verified::root_statements(reach, &local).await?;
         let (_, statements) = verified_root.ok_or_else(|| {
             Fault::new("the answers of the authority cannot be verified without the key of its log")
                 .hint("name it with `--log-key`, as the operator of the authority published it")

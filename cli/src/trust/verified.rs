@@ -19,39 +19,61 @@ use crate::system::{now, read_roots};
 /// The longest accepted lifetime of a head: a day, as for followers.
 const LONGEST_HEAD: u64 = 86_400;
 
-/// Follows the authority once, under the local roots and one of these log keys. Without a key, uses the log keys of its first trust list,
-/// which the roots must have signed. Returns its log and the root's statements in order; nothing if no log key is known.
+/// The local trust in an authority, and its served trust list.
+pub(crate) struct LocalTrust<'a> {
+    /// The unverified trust list.
+    pub(crate) trust: &'a Trust,
+    /// Configured log keys; without any, those of the first trust list count, which the roots must have signed.
+    pub(crate) keys: &'a [String],
+    /// Number of root keys that spoke for the root before the first trust list.
+    pub(crate) threshold: u64,
+}
+
+/// Follows the authority once, under the local roots and one log key. Returns its log and the root's statements in order; nothing if no
+/// log key is known.
 ///
 /// # Errors
 /// The served files are not valid, or too old.
 pub(crate) async fn root_statements(
     reach: &AuthorityClient,
-    trust: &Trust,
-    keys: &[String],
-    threshold: u64,
+    local: &LocalTrust<'_>,
 ) -> Result<Option<(LogVerifier, Vec<RootEntry>)>, Fault> {
-    let listed = lists(trust.root())?.into_iter().next().map(|list| list.log);
-    let given = (!keys.is_empty()).then(|| keys.to_vec());
+    let nothing = Lines::parse::<&str>(&[]).doing("lines")?;
+    let followed = follow_once(reach, local, nothing).await?;
+    Ok(followed.map(|(log, follower)| (log, follower.root_statements().to_vec())))
+}
+
+/// Follows the authority once, with the published contexts of these lines; nothing if no log key is known.
+///
+/// # Errors
+/// As [`root_statements`].
+pub(crate) async fn follow_once(
+    reach: &AuthorityClient,
+    local: &LocalTrust<'_>,
+    lines: Lines,
+) -> Result<Option<(LogVerifier, Follower)>, Fault> {
+    let listed = lists(local.trust.root())?.into_iter().next().map(|list| list.log);
+    let given = (!local.keys.is_empty()).then(|| local.keys.to_vec());
     let Some(candidates) = given.clone().or_else(|| listed.clone()) else { return Ok(None) };
     let verifiers = candidates.iter().map(|key| log_verifier(key));
     let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?).ok_or_else(|| {
         Fault::new("the log keys are of several logs").hint("name a key of this authority's log")
     })?;
     let mut config =
-        FollowerConfig::new(trust.authority(), log.name(), read_roots(&reach.roots)?, log.clone());
-    config.lines = Lines::parse::<&str>(&[]).doing("lines")?;
-    config.root_threshold = threshold;
+        FollowerConfig::new(local.trust.authority(), log.name(), read_roots(&reach.roots)?, log.clone());
+    config.lines = lines;
+    config.root_threshold = local.threshold;
     config.max_status_age = LONGEST_HEAD;
-    let entries = follow(reach, Follower::without_memory(config)).await?;
+    let follower = follow(reach, Follower::without_memory(config)).await?;
     // unknown keys count only because the roots signed the list that names them
-    let signed = lists(&entries)?.into_iter().next().map(|list| list.log);
+    let signed = lists(follower.root_statements())?.into_iter().next().map(|list| list.log);
     if given.is_none() && signed != listed {
         return Err(evidence("the first trust list is not the one that was served before"));
     }
-    Ok(Some((log, entries)))
+    Ok(Some((log, follower)))
 }
 
-async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
+async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Follower, Fault> {
     while let Step::Get(request) = follower.next(now()) {
         let reply = reach.get(&request.path).await?;
         let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
@@ -64,7 +86,7 @@ async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Vec<R
     if let Some(key) = view.unlisted_log_keys().first() {
         return Err(unlisted(key));
     }
-    Ok(follower.root_statements().to_vec())
+    Ok(follower)
 }
 
 /// The fault for the caller; an old or missing file is no evidence against anybody.

@@ -14,6 +14,13 @@ const CONTROL_LINE: &str = "snl";
 /// The concepts of the control vocabulary. They may be used under any context, so no other context defines them.
 pub const RESERVED_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
 
+/// The members of a document.
+pub const DOCUMENT_MEMBERS: [&str; 7] =
+    ["context", "title", "description", "concepts", "tasks", "codes", "$defs"];
+
+/// The members of a task.
+pub const TASK_MEMBERS: [&str; 3] = ["parameters", "results", "performatives"];
+
 /// The parts of a document, found and named; their schemas are not checked yet.
 pub(super) struct Envelope<'d> {
     pub(super) urn: ContextUrn,
@@ -40,8 +47,7 @@ impl<'d> Envelope<'d> {
         limits: &DocumentLimits,
     ) -> Result<Self, DocumentFault> {
         let document = value.as_object().ok_or_else(|| member("", "a document is an object"))?;
-        let known = ["context", "title", "description", "concepts", "tasks", "codes", "$defs"];
-        closed(document, "", &known)?;
+        closed(document, "", &DOCUMENT_MEMBERS)?;
         let urn = document.get("context").ok_or_else(|| member("/context", "missing"))?;
         let urn = urn.as_str().ok_or_else(|| member("/context", "must be a string"))?;
         let urn = ContextUrn::parse(urn, prefix).map_err(DocumentFault::Urn)?;
@@ -197,7 +203,7 @@ fn check_namespace(
 fn read_task<'d>(name: &str, task: &'d Value) -> Result<Task<'d>, DocumentFault> {
     let at = path(&["tasks", name]);
     let map = task.as_object().ok_or_else(|| member(&at, "must be an object"))?;
-    closed(map, &at, &["parameters", "results", "performatives"])?;
+    closed(map, &at, &TASK_MEMBERS)?;
     let part = |part: &'static str| map.get(part).ok_or_else(|| member(&format!("{at}/{part}"), "missing"));
     Ok(Task {
         parameters: part("parameters")?,

@@ -107,6 +107,14 @@ fn a_reference_out_of_the_document_is_refused_and_never_fetched() {
 }
 
 #[test]
+fn every_suggested_keyword_is_known() {
+    for name in KEYWORDS {
+        let refused = matches!(vocabulary::keyword(name), None | Some(vocabulary::Holds::Never(_)));
+        assert!(!refused, "{name}");
+    }
+}
+
+#[test]
 fn values_of_keywords_are_checked() {
     for inner in [
         json!({ "type": "strings" }),

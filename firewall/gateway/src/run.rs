@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use semgate_contexts::ContextUrn;
 use semgate_policies::Floors;
-use semgate_statement::Follower;
+use semgate_statement::{Follower, View};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::clock::unix_now;
 use crate::config::{Config, RouteConfig};
-use crate::control::follow::{self, Memory};
+use crate::control::follow::{self, Memory, Recognisers};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
 use crate::server::own_certificates::OwnCertificate;
@@ -151,16 +151,18 @@ fn own_ends(own: &[OwnCertificate]) -> Vec<OwnEnd> {
     .collect()
 }
 
-/// Floors of a configuration's authorities, from memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Knowledge of a configuration's authorities, from memory.
+#[derive(Clone, Debug)]
 pub struct Remembered {
+    /// The verified view of each authority, as the first generation of a start has it.
+    pub views: Vec<Arc<View>>,
     /// The lowest accepted version of each line: the higher of the operator's floor and its authority's.
     pub floors: Floors,
-    /// Authorities without memory, whose floors are unknown.
+    /// Authorities without memory, whose contexts and floors are unknown.
     pub unheard: Vec<String>,
 }
 
-/// Reads and verifies the floors in the followers' memory; writes nothing.
+/// Reads and verifies the followers' memory; writes nothing.
 ///
 /// # Errors
 /// Unusable roots, log key or lines of an authority, or unreadable memory.
@@ -171,7 +173,7 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
     let unheard = views.iter().filter(|view| view.size() == 0).map(|view| view.authority().to_owned());
     let unheard = unheard.collect();
     let floors = follow::floors(config, &views);
-    Ok(Remembered { floors, unheard })
+    Ok(Remembered { views: Recognisers::of(config).judge(&views), floors, unheard })
 }
 
 /// Runs until `shutdown` resolves. An address of the configuration continues the socket of `inherited` that is bound to it.

@@ -11,7 +11,7 @@ use crate::{
     tools,
 };
 use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
-use semgate_protocol::{Instance, Unadmitted, Vocabulary};
+use semgate_protocol::{Instance, Message, Unadmitted, Vocabulary};
 
 /// Maximum number of concept names in a hint.
 const HINTED_NAMES: usize = 12;
@@ -131,6 +131,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             Vocabulary::Context if calls_tools => {
                 tools::callable(resolved.case(), named, instance.name, instance.object)?
             }
+            Vocabulary::Context if instance.is_untyped() => return untyped(resolved, instance),
             Vocabulary::Context => {
                 let control = resolved.control().and_then(|control| term_of(control, instance.name));
                 control.or_else(|| if own { term_of(named, instance.name) } else { None })
@@ -149,6 +150,35 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         })
     };
     message.instances.iter().map(defined).collect()
+}
+
+/// True if a request names a concept of its context other than the route's for content without a name.
+pub(crate) fn names_another(case: &Inspection<'_>, message: &Message<'_>) -> bool {
+    let own = case.route.options.untyped.as_deref();
+    let other =
+        |one: &Instance<'_>| one.of == Vocabulary::Context && !one.is_untyped() && Some(one.name) != own;
+    message.instances.iter().any(other)
+}
+
+/// The route's definition of content without a name. It holds under the default context alone, and not in answers to a request
+/// that names another concept. So no name and no context of a sender gets another meaning.
+fn untyped<'c>(resolved: &Resolved<'c, '_>, instance: &Instance<'_>) -> Result<Defined<'c>, Refusal> {
+    let (named, case) = (resolved.named(), resolved.case());
+    let fault = || undefined(named, &instance.pointer.to_string(), "names no concept");
+    let options = &case.route.options;
+    let own = case.generation.binding_of(named.urn()).is_none();
+    let Some(name) = options.untyped.as_deref().filter(|_| own) else { return Err(fault()) };
+    let answers_another = case.answers.is_some_and(|sent| sent.names_another);
+    if options.default_contexts.first() != Some(named.urn()) || answers_another {
+        return Err(fault());
+    }
+    let (context, term) = term_of(named, name).ok_or_else(|| {
+        fault().with_detail(format!(
+            "`untyped` of the route names `{name}`, which {} does not define",
+            named.urn()
+        ))
+    })?;
+    Ok((context, term, Origin::Signed))
 }
 
 impl Origin {

@@ -152,6 +152,7 @@ pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
         meta: &case.route.options.meta,
+        untyped: case.route.options.untyped.is_some(),
     }
 }
 

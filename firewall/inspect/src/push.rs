@@ -236,6 +236,7 @@ impl Inspector {
         }
         Ok(Sent::of(RequestFacts {
             by_default: false,
+            names_another: false,
             tool_changes: 0,
             under_way: None,
             asking: None,

@@ -130,6 +130,9 @@ pub struct RouteOptions {
     /// Lets the gateway answer a QUERY of `ambiguous_parameter` alone from the context's code lists, in the
     /// agent's place (F0-28).
     pub answer_from_code_lists: bool,
+    /// Concept or task of the first default context that judges content without a name. Content that names one, and content
+    /// under another context, is judged as without this option.
+    pub untyped: Option<String>,
     /// Treatment of names that the context does not define.
     pub undefined: Undefined,
     /// Treatment of MCP tools that no task of the context pins.
@@ -212,6 +215,7 @@ impl Default for RouteOptions {
             keeps_callers_apart: false,
             group: None,
             answer_from_code_lists: false,
+            untyped: None,
             undefined: Undefined::Reject,
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,

@@ -55,6 +55,7 @@ pub fn read_message(bytes: &[u8], context: &str) -> Result<Envelope, HandshakeFa
         admit: TextParts::default(),
         tenant: None,
         meta: MetaKeys::NONE,
+        untyped: false,
     };
     let message = native::read(&json, &reading).map_err(|_| HandshakeFault::Member("message"))?;
     let [claim] = message.claims.as_slice() else { return Err(HandshakeFault::Member("context")) };

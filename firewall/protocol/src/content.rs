@@ -1,7 +1,7 @@
 //! `content`: one concept object, or a map of them.
 
 use crate::{
-    Base, Instance, MessageFault, Pointer,
+    Base, Instance, MessageFault, Pointer, Reading,
     fault::FaultKind,
     member::{Read, at},
     model::{Message, Vocabulary},
@@ -14,7 +14,8 @@ use semgate_contexts::{
 /// The longest name of an entry in a map of concepts: as long as the name of a concept may be.
 const MAX_ENTRY_NAME: usize = 64;
 
-/// Reads content into the message's instances. Content that names no concept becomes the message's gap.
+/// Reads content into the message's instances. Content that names no concept becomes the message's gap; with
+/// [`Reading::untyped`], a whole object without any name becomes an instance without one.
 ///
 /// # Errors
 /// Content that is not an object, or more concepts than the limit. In one object, two naming members, or a naming member in
@@ -23,23 +24,32 @@ pub(crate) fn read<'j>(
     json: &'j Json<'j>,
     base: &Base,
     performative: Performative,
-    max_concepts: usize,
+    reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
     let Json::Object(object) = json else {
         return Err(MessageFault::malformed(base.as_str(), "is not an object"));
     };
-    let take = |key: Option<&'j str>, object: &'j Object<'j>, out: &mut Message<'j>| -> Read<Named> {
-        let pointer = Pointer { base: base.clone(), key };
-        let Some((naming, name)) = naming(object, &pointer)? else { return Ok(Named::No) };
-        if out.instances.len() >= max_concepts {
+    let push = |instance: Instance<'j>, out: &mut Message<'j>| {
+        if out.instances.len() >= reading.max_concepts {
             return Err(MessageFault {
                 kind: FaultKind::TooComplex,
                 path: base.as_str().to_owned(),
                 what: "holds more concepts than the limit",
             });
         }
-        out.instances.push(Instance { of: Vocabulary::Context, name, naming, pointer, object, performative });
+        out.instances.push(instance);
+        Ok(())
+    };
+    let of = Vocabulary::Context;
+    if reading.untyped && !object.is_empty() && !names_a_concept(json) {
+        let pointer = Pointer { base: base.clone(), key: None };
+        return push(Instance { of, name: "", naming: "", pointer, object, performative }, out);
+    }
+    let take = |key: Option<&'j str>, object: &'j Object<'j>, out: &mut Message<'j>| -> Read<Named> {
+        let pointer = Pointer { base: base.clone(), key };
+        let Some((naming, name)) = naming(object, &pointer)? else { return Ok(Named::No) };
+        push(Instance { of, name, naming, pointer, object, performative }, out)?;
         Ok(Named::Yes)
     };
     if let Named::Yes = take(None, object, out)? {

@@ -120,6 +120,8 @@ pub struct Reading<'r> {
     pub tenant: Option<&'r str>,
     /// Keys of `_meta`, and of A2A metadata, that pass unread.
     pub meta: &'r crate::MetaKeys,
+    /// Read content that names no concept anywhere as one instance without a name, in place of a gap.
+    pub untyped: bool,
 }
 
 /// The context that a message claims. Nothing here has been looked up yet.
@@ -207,7 +209,8 @@ pub enum PieceOf {
 pub struct Instance<'j> {
     /// The vocabulary that defines the name.
     pub of: Vocabulary,
-    /// The value of the naming member: the concept's or task's name, unchecked.
+    /// The value of the naming member: the concept's or task's name, unchecked. Empty, as `naming` is, in content that names
+    /// none: see [`Instance::is_untyped`].
     pub name: &'j str,
     /// The naming member, if it stands in the object. It is no part of the content that the schema judges. Empty if the whole
     /// object is judged.
@@ -218,6 +221,13 @@ pub struct Instance<'j> {
     pub object: &'j json::Object<'j>,
     /// The speech act that carries it.
     pub performative: Performative,
+}
+
+impl Instance<'_> {
+    /// True of content that names no concept, which [`Reading::untyped`] lets through.
+    pub const fn is_untyped(&self) -> bool {
+        self.name.is_empty() && self.naming.is_empty()
+    }
 }
 
 /// A location in the content that names no concept.

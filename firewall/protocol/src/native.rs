@@ -142,7 +142,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
         message.claims.push(Claim { urn, digest: e.digest, lock, location: "/context" });
     }
     let body = required(e.content, "", "content")?;
-    content::read(body, &Base::Fixed("/content"), performative, reading.max_concepts, &mut message)?;
+    content::read(body, &Base::Fixed("/content"), performative, reading, &mut message)?;
     Ok(message)
 }
 

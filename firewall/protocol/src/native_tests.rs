@@ -9,6 +9,7 @@ const READING: Reading<'static> = Reading {
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
     meta: crate::MetaKeys::NONE,
+    untyped: false,
 };
 
 const HEAD: &str =

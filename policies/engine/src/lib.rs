@@ -75,6 +75,7 @@ pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};
 pub use record::{Keep, KeepAs, Keeper};
 pub use source::{Located, PolicySource};
+pub use suggest::closest;
 pub use type_conflicts::{Clash, clashes, namesakes, untyped};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Suggestions of the name that was probably meant.
 
 /// The nearest of the known names: at most a third of the letters differ, or their case alone.
-pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |candidate: &str| match candidate.eq_ignore_ascii_case(name) {
         true => 0,
         false => strsim::osa_distance(name, candidate),

@@ -66,14 +66,14 @@ fn one_person_proposes_and_another_agrees_by_the_command_line() {
     said(&authority.semgate(&["authority", "approve", &id]), "second_person_required");
     said(&as_grace(&["authority", "approve", "0123456789abcdef"]), "proposal_unknown");
     said(&run(&[&["authority", "proposals"], &at[..]].concat()), "certificate_required");
-    assert!(good(&authority.semgate(&["context", "list"])).contains("valid"));
+    assert!(good(&authority.semgate(&["context", "list"])).contains("published"));
     let done: Value =
         serde_json::from_str(&good(&as_grace(&["--json", "authority", "approve", &id]))).unwrap();
     assert_eq!(
         (&done["proposed_by"], &done["approved_by"]),
         (&"spiffe://two.test/operator".into(), &"spiffe://two.test/grace".into())
     );
-    assert!(good(&authority.semgate(&["context", "list"])).contains("invalid"));
+    assert!(good(&authority.semgate(&["context", "list"])).contains("revoked"));
     assert_eq!(good(&as_grace(&["authority", "proposals"])), "");
     said(&as_grace(&["authority", "approve", &id]), "proposal_unknown");
 }

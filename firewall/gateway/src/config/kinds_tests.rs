@@ -51,6 +51,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
         "undefined = \"disambiguate\"\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }",
         &[L8, A2A],
     ),
+    ("untyped", "untyped = \"transfer\"\ndefault_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A]),
     ("hosts", "hosts = [\"gw.internal\"]", &[]),
     ("origins", "origins = [\"https://desk.example\"]", &[MCP]),
     ("unnamed_tools", "unnamed_tools = \"pass\"", &[MCP]),

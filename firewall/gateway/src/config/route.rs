@@ -10,7 +10,7 @@ use semgate_protocol::{Binding, MetaKeys, a2a::Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
-use super::read::{self, between, checked, distinct, fault, one, some, text, timeout};
+use super::read::{self, between, checked, distinct, fault, name, one, some, text, timeout};
 use super::{IdentityFiles, Listen, PushConfig, Upstream};
 
 /// One listener and its agent, with the options of every kind of route. Further options depend on the kind: each of their
@@ -102,6 +102,9 @@ pub struct AgentOptions {
 pub struct SpeechOptions {
     /// True if the gateway answers questions about parameters from the code lists of their context.
     pub answer_from_code_lists: bool,
+    /// Concept or task of the default context that judges content without a name.
+    #[serde(deserialize_with = "term")]
+    pub untyped: Option<String>,
     /// Treatment of names that the context does not define.
     #[serde(with = "one")]
     pub undefined: Undefined,
@@ -310,6 +313,10 @@ text!(
 fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let must = "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`";
     checked(deserializer, must, |id: &String| SpiffeId::parse(id).is_ok())
+}
+
+fn term<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    name(deserializer).map(Some)
 }
 
 fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

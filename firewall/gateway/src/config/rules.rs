@@ -8,7 +8,7 @@ use semgate_inspect::{LineScope, Undefined};
 use semgate_protocol::a2a::Version;
 use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
-use super::route::{CardChoice, RouteConfig, Transport};
+use super::route::{CardChoice, Part, RouteConfig, Transport};
 use super::{AuthorityConfig, Config, ConfigFault, Listen};
 
 /// Fills in what depends on several settings, and makes paths relative to `base`.
@@ -83,6 +83,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         addresses(route)?;
         listener(route)?;
         agent(route)?;
+        untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
             locks(route)?;
@@ -256,6 +257,19 @@ fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks the concept of content without a name. Its context is known only to authorities.
+fn untyped(route: &RouteConfig) -> Result<(), ConfigFault> {
+    if route.speech.untyped.is_none() {
+        return Ok(());
+    }
+    deny(route.agent.default_context.is_none(), || {
+        ConfigFault::missing(key(route, "default_context"), "`untyped` names a concept or task of it")
+    })?;
+    deny(route.agent.admit.contains(&Part::Data), || {
+        fault(route, "untyped", "left out if `admit` lists `data`: that content passes unread")
+    })
 }
 
 /// Checks A2A versions: 0.3 is supported over JSON-RPC only, and the other transports need 1.0.

@@ -53,6 +53,18 @@ fn a_route_that_wants_locks_which_nobody_could_get_was_taken() {
 }
 
 #[test]
+fn a_concept_for_content_without_a_name_needs_its_context_and_excludes_unread_data() {
+    let context = "default_context = \"urn:contexts:payment:v1.1\"";
+    let said = wrong(GOOD, "untyped = \"transfer\"").unwrap();
+    assert!(said.starts_with("`route `a2a`: default_context` is missing: `untyped` names"), "{said}");
+    assert_eq!(wrong(GOOD, &format!("untyped = \"transfer\"\n{context}")), None);
+    let said = wrong(GOOD, &format!("untyped = \"transfer\"\n{context}\nadmit = [\"data\"]")).unwrap();
+    assert!(said.starts_with("`route `a2a`: untyped` must be left out if `admit` lists `data`"), "{said}");
+    let said = wrong(GOOD, &format!("untyped = \"urn:contexts:a#b\"\n{context}")).unwrap();
+    assert!(said.contains("1 to 64 letters"), "{said}");
+}
+
+#[test]
 fn a_route_to_contexts_of_no_authority_was_taken_and_let_nothing_pass() {
     let file = |lines: &str| GOOD.replace("lines = [\"*\"]", &format!("lines = [{lines}]"));
     let said = wrong(&file("\"acme.*\", \"a2a\""), "").unwrap();

@@ -181,6 +181,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             keeps_callers_apart: owned.keeps_callers_apart,
             answer_from_code_lists: route.speech.answer_from_code_lists,
             group: None,
+            untyped: route.speech.untyped.clone(),
             undefined: route.speech.undefined,
             unnamed_tools: route.mcp.unnamed_tools,
             null_arguments: route.mcp.null_arguments,

@@ -36,6 +36,8 @@ pub struct RequestFacts {
     pub(crate) mcp: Option<mcp::Asked>,
     /// True if the request named no context and got the route's default.
     pub(crate) by_default: bool,
+    /// True if the request names a concept other than the route's for content without a name.
+    pub(crate) names_another: bool,
     /// Announced tool changes of the server at the time of the request.
     pub(crate) tool_changes: u64,
     /// Tasks and conversations that the request names.

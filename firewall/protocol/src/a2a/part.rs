@@ -76,7 +76,7 @@ fn judge<'j>(
     }
     if concept {
         let base = Base::Built(part.at.as_str().into());
-        return content::read(part.value, &base, performative, frame.reading.max_concepts, out);
+        return content::read(part.value, &base, performative, frame.reading, out);
     }
     let (name, admitted, needs) = match part.kind {
         Kind::Text => ("text", admit.text, Admit::Text),

@@ -31,6 +31,7 @@ pub(super) const STRICT: Reading<'static> = Reading {
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
     meta: crate::MetaKeys::NONE,
+    untyped: false,
 };
 
 pub(super) const OPEN: Reading<'static> =

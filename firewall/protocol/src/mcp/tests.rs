@@ -16,6 +16,7 @@ const STRICT: Reading<'static> = Reading {
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
     meta: crate::MetaKeys::NONE,
+    untyped: false,
 };
 const OPEN: Reading<'static> =
     Reading { admit: TextParts { text: true, raw: true, url: true, data: true }, ..STRICT };

@@ -15,6 +15,7 @@ const READING: Reading<'static> = Reading {
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
     meta: MetaKeys::NONE,
+    untyped: false,
 };
 
 fn keys(entries: &[&str]) -> MetaKeys {

@@ -246,6 +246,7 @@ fn transfers(amount: &str) -> Digest {
         admit: TextParts::default(),
         tenant: None,
         meta: semgate_protocol::MetaKeys::NONE,
+        untyped: false,
     };
     same(&native::read(&json, &reading).unwrap())
 }
