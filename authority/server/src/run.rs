@@ -26,7 +26,7 @@ use crate::account::{Accounts, Refusals};
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
+use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, at_start, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -77,7 +77,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
-    let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock } = prepared;
+    let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock, first } = prepared;
     descriptors::raise_limit(app.config.limits.connections);
     let public_listener = bind(app.config.listen).await?;
     let admin_listener = bind(app.config.admin).await?;
@@ -89,6 +89,7 @@ pub async fn run(
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let comparing = app.comparing.clone();
     let mut ended = start_sequencer(sequencer, jobs, recorder)?;
+    at_start::publish_missing(&app, first).await;
     let listening = Listening {
         tls: Arc::clone(&tls),
         router: router(Arc::clone(&app)),
@@ -96,8 +97,7 @@ pub async fn run(
         accounts: Arc::clone(&app.accounts),
         metrics: Arc::clone(&app.metrics),
     };
-    let renewing = renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone());
-    tokio::spawn(renewing);
+    tokio::spawn(renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone()));
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
     // before readiness: a hangup without a handler ends a process
     let hangup =
@@ -181,11 +181,13 @@ struct Prepared {
     tls_files: TlsFiles,
     submit: Submit,
     lock: disk::Lock,
+    first: Vec<at_start::Document>,
 }
 
 /// Everything before a port is bound.
 fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let layout = Layout::new(&config.state);
+    let first = at_start::read(&config.publish_at_start)?;
     disk::make_dir(&layout.state)?;
     let lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
@@ -245,7 +247,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         layout,
         config,
     };
-    Ok(Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock })
+    Ok(Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock, first })
 }
 
 /// Reserves room on every volume that a revocation writes to.

@@ -184,6 +184,7 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
         root_keys: 1,
         root_threshold: 1,
         lines: Vec::new(),
+        publish_at_start: Vec::new(),
         publishers: vec![Publisher::of_everything(&spiffe(OPERATOR))],
         listen,
         admin,
