@@ -11,6 +11,7 @@ mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
+pub use import::{DraftedContext, agent_card, drafted_tools, line_label};
 
 use std::path::PathBuf;
 

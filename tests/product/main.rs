@@ -10,6 +10,7 @@ mod conversations;
 mod dependencies;
 mod end_to_end;
 mod feed;
+mod first_hour;
 mod groups;
 mod handshake;
 mod http2;
