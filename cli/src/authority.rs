@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use semgate_authority::{Config, InitOptions, Publisher, RunFault, init, rebuild_index, restore, status};
+use semgate_authority::{
+    Config, InitOptions, LinePattern, PROTOCOL_LINES, Publisher, RunFault, StartDocument, init,
+    rebuild_index, restore, status,
+};
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
@@ -192,6 +195,19 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
     })
 }
 
+/// The protocol contexts that an authority with these lines may sign.
+fn protocols(lines: &[String]) -> Vec<StartDocument> {
+    let covers = |line: &str| {
+        let covered = |own: &String| {
+            let patterns = [LinePattern::Exactly(own.clone()), LinePattern::Below(own.clone())];
+            patterns.iter().any(|pattern| pattern.covers(line))
+        };
+        lines.is_empty() || lines.iter().any(covered)
+    };
+    let covered = PROTOCOL_LINES.into_iter().filter(|line| covers(line));
+    covered.map(|line| StartDocument::Shipped(line.to_owned())).collect()
+}
+
 impl InitArgs {
     fn run(self, json: bool) -> Result<(), Fault> {
         self.check()?;
@@ -244,6 +260,7 @@ impl InitArgs {
             root_keys: self.root_keys,
             root_threshold: self.root_threshold,
             lines: self.lines.clone(),
+            publish_at_start: protocols(&self.lines),
             publishers,
             listen: self.listen,
             admin: self.admin,

@@ -13,6 +13,7 @@ mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
+pub use import::{DraftedContext, agent_card, drafted_tools, line_label};
 pub use trusted_roots::Keys;
 
 use std::path::PathBuf;

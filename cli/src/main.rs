@@ -27,18 +27,21 @@ macro_rules! out_raw {
 
 mod authority;
 mod authority_client;
+mod call;
 mod cert;
 mod client;
 mod context;
 mod demo;
 mod fault;
 mod firewall;
+mod init;
 mod log;
 mod logging;
 mod memory;
 mod misuse;
 mod names;
 mod policy;
+mod protect;
 mod sample_agent;
 mod say;
 mod serving;
@@ -89,6 +92,9 @@ enum Job {
     /// Run `up`, play the paper's scenarios through it, and check each verdict
     Demo(demo::DemoArgs),
     Say(say::Say),
+    Init(init::Init),
+    Protect(protect::Protect),
+    Call(call::Call),
     #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
@@ -149,6 +155,9 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
+        Job::Call(call) => block_on(call.run(json)),
+        Job::Protect(protect) => block_on(protect.run(json)),
+        Job::Init(init) => block_on(init.run(json)),
         Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
         Job::Firewall(job) => firewall::run(job, inherited, json),
@@ -175,7 +184,11 @@ fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> 
 fn begin_log(words: &Cli) -> logging::Log {
     let serves = matches!(
         words.job,
-        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_))
+        Job::Up(_)
+            | Job::Protect(_)
+            | Job::Authority(_)
+            | Job::Firewall(_)
+            | Job::Log(log::LogJob::Witness(_))
     );
     let log = logging::Log::begin(if serves { "info" } else { "error" }, words.log_format);
     if serves {

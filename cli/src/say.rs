@@ -59,12 +59,12 @@ impl Say {
         let line = Line {
             performative: &performative,
             sender: &up_dir.agent(&self.speaker)?.id,
-            receiver: &up_dir.up().sample_agent.id,
+            receiver: &up_dir.sample_agent()?.id,
             urn: &urn,
             digest: self.digest.as_deref(),
         };
         let body = line.message(&self.concept, &self.members)?;
-        let url = &up_dir.up().gateway.l8;
+        let url = up_dir.route("l8")?;
         let outcome = if self.stream {
             let followed = client.follow(url, body.into_bytes(), &mut |message| print(message)).await?;
             SendOutcome::followed(followed)
@@ -221,8 +221,6 @@ impl SendOutcome {
     /// Reads the gateway's answer: a status of 2xx is the agent's own, anything else a problem document.
     pub fn read(reply: &Reply) -> Self {
         let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
-        let member =
-            |name: &str| body.as_ref().and_then(|b| b.get(name)).and_then(Value::as_str).map(str::to_owned);
         if (200..300).contains(&reply.status) {
             return Self {
                 verdict: "ALLOWED",
@@ -232,17 +230,23 @@ impl SendOutcome {
                 ..Self::default()
             };
         }
+        let refused = Self::refused(&body.unwrap_or_default());
+        let id = || reply.header("semgate-decision").map(str::to_owned);
+        Self { status: reply.status, decision_id: refused.decision_id.clone().or_else(id), ..refused }
+    }
+
+    /// A refusal by its problem document.
+    pub fn refused(problem: &Value) -> Self {
+        let member = |name: &str| problem.get(name).and_then(Value::as_str).map(str::to_owned);
         Self {
             verdict: "REFUSED",
-            status: reply.status,
             code: member("code"),
             cause: member("cause"),
             reason: member("detail"),
             hint: member("hint"),
             delivered: member("delivered"),
-            decision_id: member("decision_id")
-                .or_else(|| reply.header("semgate-decision").map(str::to_owned)),
-            reply: None,
+            decision_id: member("decision_id"),
+            ..Self::default()
         }
     }
 
@@ -276,7 +280,11 @@ impl SendOutcome {
         line
     }
 
-    fn print(&self, json: bool) -> Result<(), Fault> {
+    /// Prints verdict, reply and decision.
+    ///
+    /// # Errors
+    /// None in practice: it has a JSON form.
+    pub fn print(&self, json: bool) -> Result<(), Fault> {
         if json {
             out!("{}", serde_json::to_string(self).doing("outcome")?);
             return Ok(());
@@ -291,7 +299,11 @@ impl SendOutcome {
         Ok(())
     }
 
-    fn status(&self) -> Result<u8, Fault> {
+    /// The exit status: 0, or [`REFUSED`].
+    ///
+    /// # Errors
+    /// The answer is no verdict of a gateway.
+    pub fn status(&self) -> Result<u8, Fault> {
         match (self.verdict, &self.code) {
             ("ALLOWED", _) => Ok(0),
             (_, Some(_)) => Ok(REFUSED),

@@ -4,6 +4,7 @@ mod layout;
 mod parts;
 mod ports;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,9 +17,13 @@ use crate::authority_client::answer;
 use crate::client::Client;
 use crate::fault::{Doing, Fault};
 use crate::serving;
-use crate::up_directory::{UP_JSON, UpDirectory, UpFile, write_up};
+use crate::up_directory::{
+    AUDIT, AUTHORITY_TOML, FIREWALL_TOML, POLICIES, SampleAgent, UP_JSON, UpDirectory, UpFile, cert, key,
+    write_up,
+};
 
-pub use layout::OPERATOR;
+pub use layout::{GATEWAY, LOCK_SECRET, OPERATOR, certificates, lock_secret, own_addresses, write_once};
+pub use ports::Ports;
 
 /// Time for the parts to answer: a cold start on a busy machine takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -69,12 +74,21 @@ impl UpArgs {
 /// # Errors
 /// The fault that kept a part from starting, or stopped it.
 pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
+    run_showing(args, json, &[]).await
+}
+
+/// Does the same, and also shows these lines to people.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_showing(args: UpArgs, json: bool, lines: &[String]) -> Result<u8, Fault> {
     let running = start(&args, &|what| tell!("{what}")).await?;
     let up = running.up_dir.up();
     if json {
         out!("{}", serde_json::to_string(up).doing("`up.json`")?);
     } else {
         show(up);
+        lines.iter().for_each(|line| out!("{line}"));
     }
     tokio::select! {
         () = serving::end() => {}
@@ -86,9 +100,12 @@ pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
 
 fn show(up: &UpFile) {
     out!("authority   {}", up.authority_url);
-    out!("firewall    {} (L8), {} (A2A)", up.gateway.l8, up.gateway.a2a);
+    for (route, url) in &up.gateway {
+        out!("firewall    {url} ({route})");
+    }
     out!("admin       {}", up.admin_url);
-    out!("agent       {} at {}", up.sample_agent.id, up.sample_agent.url);
+    let Some(agent) = &up.sample_agent else { return };
+    out!("agent       {} at {}", agent.id, agent.url);
     out!(
         r#"say something: semgate say supplyChain:v1.0 current_decision '{{"item_id":"beer","quantity":120}}'"#
     );
@@ -124,16 +141,20 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     }
     let layout = layout::prepare(args, tell)?;
     let mut parts = parts::Parts::default();
-    tell("starting the sample agent and the authority");
-    parts.agent(&layout).await?;
+    tell("starting the authority");
+    if let Some(agent) = layout.agent {
+        parts.agent(agent).await?;
+    }
     let authority = parts.authority(&layout).await?;
     let authority_url = format!("https://{authority}");
     let operator = Client::new(
         &args.dir.join(&layout.roots),
-        Some((&args.dir.join(layout::cert(OPERATOR)), &args.dir.join(layout::key(OPERATOR)))),
+        Some((&args.dir.join(cert(OPERATOR)), &args.dir.join(key(OPERATOR)))),
     )?;
-    tell("publishing the library");
-    publish_library(&operator, &authority_url, &args.dir).await?;
+    if layout.agent.is_some() {
+        tell("publishing the library");
+        publish_library(&operator, &authority_url, &args.dir).await?;
+    }
     tell("starting the firewall");
     let gateway = parts.gateway(&layout).await?;
     let up = up_file(&layout, authority_url, &gateway);
@@ -187,21 +208,26 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
     ))
 }
 
-fn up_file(layout: &layout::Layout, authority_url: String, gateway: &parts::GatewayAt) -> UpFile {
+fn up_file(layout: &layout::Layout, authority_url: String, gateway: &semgate_gateway::Bound) -> UpFile {
+    let url = |route: &semgate_gateway::BoundRoute| route.url.trim_end_matches('/').to_owned();
     UpFile {
         authority_url,
-        gateway: crate::up_directory::GatewayUrls { l8: gateway.l8.clone(), a2a: gateway.a2a.clone() },
+        gateway: gateway
+            .routes
+            .iter()
+            .map(|route| (route.name.clone(), url(route)))
+            .collect::<BTreeMap<_, _>>(),
         admin_url: format!("http://{}", gateway.admin),
-        sample_agent: crate::up_directory::SampleAgent {
+        sample_agent: layout.agent.map(|agent| SampleAgent {
             id: layout::spiffe(layout::SAMPLE_AGENT),
-            url: format!("http://{}", layout.agent),
-        },
+            url: format!("http://{agent}"),
+        }),
         roots: layout.roots.clone(),
         agents: layout.agents.clone(),
-        authority_config: layout::AUTHORITY_TOML.into(),
-        firewall_config: layout::FIREWALL_TOML.into(),
-        policies: layout::POLICIES.into(),
-        audit: layout::AUDIT.into(),
+        authority_config: AUTHORITY_TOML.into(),
+        firewall_config: FIREWALL_TOML.into(),
+        policies: POLICIES.into(),
+        audit: AUDIT.into(),
         pid: std::process::id(),
     }
 }

@@ -1,27 +1,78 @@
-//! The directory that `up` writes and other commands read, with its file `up.json`.
+//! The directory that `up` and `init` make and other commands read: `up.toml`, and `up.json` while `up` runs.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Doing, Fault};
-use crate::system::replace;
+use crate::system::{read, replace};
 
 /// The file with all addresses and paths, written by rename once everything answers.
 pub const UP_JSON: &str = "up.json";
+
+/// Notes about a directory, written last at its making.
+pub const UP_TOML: &str = "up.toml";
+/// The authority's configuration.
+pub const AUTHORITY_TOML: &str = "authority.toml";
+/// The gateway's configuration.
+pub const FIREWALL_TOML: &str = "firewall.toml";
+/// The policy directory.
+pub const POLICIES: &str = "policies";
+/// The audit log.
+pub const AUDIT: &str = "firewall/audit.jsonl";
+
+/// The content of `up.toml`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Notes {
+    /// Address of the sample agent; none in a directory of `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<SocketAddr>,
+    /// The roots, relative to the directory.
+    pub roots: PathBuf,
+    /// SPIFFE ids of those with a certificate here, by name. Empty beside the sample agent, whose callers are the shipped ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, String>,
+}
+
+impl Notes {
+    /// Reads the notes below `dir`.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read(dir: &Path) -> Result<Self, Fault> {
+        let file = dir.join(UP_TOML);
+        toml::from_str(&read(&file)?).hinted(
+            format_args!("`{}`", file.display()),
+            "it is written when the directory is made: restore it, or name another directory with `--dir`",
+        )
+    }
+}
+
+/// The certificate of a name, relative to the directory.
+pub fn cert(name: &str) -> PathBuf {
+    PathBuf::from(format!("agents/{name}.pem"))
+}
+
+/// The key of a name, relative to the directory.
+pub fn key(name: &str) -> PathBuf {
+    PathBuf::from(format!("agents/{name}.key"))
+}
 
 /// The content of `up.json`; paths are relative to its directory, URLs are complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UpFile {
     /// The authority's public address.
     pub authority_url: String,
-    /// The gateway's listeners, one for each binding.
-    pub gateway: GatewayUrls,
+    /// The gateway's listeners, by the name of their route: `l8` and `a2a` of the sample agent.
+    pub gateway: BTreeMap<String, String>,
     /// The gateway's admin address.
     pub admin_url: String,
-    /// The upstream agent.
-    pub sample_agent: SampleAgent,
+    /// The sample agent; none in a directory of `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_agent: Option<SampleAgent>,
     /// One PEM file with every root.
     pub roots: PathBuf,
     /// Agents that may speak, by name.
@@ -34,20 +85,11 @@ pub struct UpFile {
     pub policies: PathBuf,
     /// The audit log.
     pub audit: PathBuf,
-    /// The process that runs all of it.
+    /// The process that runs all of it; 0 if its parts run alone.
     pub pid: u32,
 }
 
-/// The gateway's listeners.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GatewayUrls {
-    /// Native L8 JSON.
-    pub l8: String,
-    /// A2A 1.0 over JSON-RPC.
-    pub a2a: String,
-}
-
-/// The upstream agent.
+/// The sample agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampleAgent {
     /// Its identity, the value for `receiver_id`.
@@ -77,12 +119,18 @@ pub struct UpDirectory {
 }
 
 impl UpDirectory {
-    /// Reads `up.json` below `dir`.
+    /// Reads `up.json` below `dir`. In a directory of `init`, whose parts may run alone, its configurations serve too.
     ///
     /// # Errors
     /// There is no such file; with the hint to start `semgate up`.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
         let path = dir.join(UP_JSON);
+        if !path.exists() && dir.join(UP_TOML).exists() {
+            let notes = Notes::read(dir)?;
+            if notes.agent.is_none() {
+                return Ok(Self { dir: dir.to_path_buf(), up: of_files(dir, &notes)? });
+            }
+        }
         let text = std::fs::read(&path).map_err(|e| {
             Fault::new(format_args!("cannot read `{}`: {e}", path.display()))
                 .hint(format_args!("start `semgate up --dir {}` and leave it running", dir.display()))
@@ -104,6 +152,29 @@ impl UpDirectory {
         self.dir.join(relative)
     }
 
+    /// The sample agent.
+    ///
+    /// # Errors
+    /// The directory is one of `init`.
+    pub fn sample_agent(&self) -> Result<&SampleAgent, Fault> {
+        self.up.sample_agent.as_ref().ok_or_else(|| {
+            Fault::new(format_args!("`{}` has no sample agent", self.dir.display()))
+                .hint("`semgate call` speaks to every agent of a gateway")
+        })
+    }
+
+    /// The URL of a route.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn route(&self, name: &str) -> Result<&str, Fault> {
+        self.up.gateway.get(name).map(String::as_str).ok_or_else(|| {
+            let known: Vec<&str> = self.up.gateway.keys().map(String::as_str).collect();
+            Fault::new(format_args!("no route `{name}` here"))
+                .hint(format_args!("known are: {}", known.join(", ")))
+        })
+    }
+
     /// The agent of this name.
     ///
     /// # Errors
@@ -114,6 +185,39 @@ impl UpDirectory {
             Fault::new(format_args!("no agent `{name}` here"))
                 .hint(format_args!("known are: {}", known.join(", ")))
         })
+    }
+}
+
+/// The description of a directory by its own configurations.
+fn of_files(dir: &Path, notes: &Notes) -> Result<UpFile, Fault> {
+    let authority = semgate_authority::Config::load(&dir.join(AUTHORITY_TOML)).doing("this directory")?;
+    let firewall = dir.join(FIREWALL_TOML);
+    let gateway = semgate_gateway::Config::load(&firewall).doing(format_args!("`{}`", firewall.display()))?;
+    let routes = gateway.routes.iter().map(|route| (route.name.clone(), route.url()));
+    Ok(UpFile {
+        authority_url: authority.public_url,
+        gateway: routes.collect(),
+        admin_url: format!("http://{}", gateway.admin),
+        sample_agent: None,
+        roots: notes.roots.clone(),
+        agents: notes.agents.iter().map(|(name, id)| (name.clone(), AgentFile::new(name, id, &[]))).collect(),
+        authority_config: AUTHORITY_TOML.into(),
+        firewall_config: FIREWALL_TOML.into(),
+        policies: POLICIES.into(),
+        audit: AUDIT.into(),
+        pid: 0,
+    })
+}
+
+impl AgentFile {
+    /// The files of a name, whose value for `sender_id` is `id`.
+    pub fn new(name: &str, id: &str, credentials: &[&str]) -> Self {
+        Self {
+            cert: cert(name),
+            key: key(name),
+            id: id.to_owned(),
+            credentials: credentials.iter().map(|c| (*c).to_owned()).collect(),
+        }
     }
 }
 

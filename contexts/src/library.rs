@@ -16,3 +16,8 @@ static DOCUMENTS: [(&str, &[u8]); 8] = [
 pub fn all() -> &'static [(&'static str, &'static [u8])] {
     &DOCUMENTS
 }
+
+/// The line of a shipped document by its name: `payment` of `payment-v1.0`.
+pub fn line_of(name: &str) -> &str {
+    name.rsplit_once("-v").map_or(name, |(line, _)| line)
+}

@@ -12,6 +12,7 @@ mod dependencies;
 mod deployment;
 mod end_to_end;
 mod feed;
+mod first_hour;
 mod groups;
 mod handshake;
 mod http2;

@@ -20,17 +20,17 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 13185, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 13133, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5315, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 9730, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 9305, [0, 0, 7, 2, 0, 0, 0, 0]),
-    ("authority/statement", 14469, [5, 2, 0, 0, 0, 0, 4, 0]),
-    ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
-    ("firewall/inspect", 13851, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15096, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 24295, [1, 1, 1, 0, 0, 0, 0, 0]),
-    ("cli", 14400, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/protocol", 9285, [0, 0, 7, 2, 0, 0, 0, 0]),
+    ("authority/statement", 14464, [5, 2, 0, 0, 0, 0, 4, 0]),
+    ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
+    ("firewall/inspect", 13826, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15290, [2, 5, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 24308, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("cli", 15095, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

@@ -6,6 +6,7 @@ mod check;
 mod duration;
 mod limits;
 mod rights;
+mod start;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub(crate) use limits::{
     REASON_BYTES, REQUEST_BYTES,
 };
 pub use rights::{LinePattern, Publisher};
+pub use start::StartDocument;
 
 /// The shortest `status_lifetime`. A head is renewed at half of its lifetime, so a shorter one would mean a renewal a second or more.
 pub const MIN_STATUS_LIFETIME: Duration = Duration::from_secs(2);
@@ -175,6 +177,9 @@ pub struct Config {
     /// The audit log. Default: `audit.jsonl` in the state directory.
     #[serde(default)]
     pub audit: PathBuf,
+    /// Documents to publish at each start, where missing: lines of the shipped library (`a2a`), and `.json` files.
+    #[serde(default)]
+    pub publish_at_start: Vec<StartDocument>,
     /// The publishers and their rights. An empty list means that nobody may write.
     #[serde(default, rename = "publisher")]
     pub publishers: Vec<Publisher>,

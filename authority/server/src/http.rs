@@ -4,6 +4,7 @@ pub mod problem;
 
 mod admin;
 mod answer;
+pub(crate) mod at_start;
 mod attempt;
 mod author;
 mod body;

@@ -5,11 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::Publisher;
+use crate::config::{Publisher, StartDocument};
 
 mod make;
 
 pub use make::{init, issue_tls};
+
+/// Lines of the protocols that gateways judge by. Without them a gateway refuses cards, operations and handshakes.
+pub const PROTOCOL_LINES: [&str; 3] = ["a2a", "mcp", "snl"];
 
 /// Options of a new authority.
 #[derive(Debug, Clone)]
@@ -26,6 +29,8 @@ pub struct InitOptions {
     pub root_threshold: u64,
     /// URN lines that its issuing certificate is delegated, each with those below it; empty delegates all.
     pub lines: Vec<String>,
+    /// Documents to publish at each start, where missing, such as [`PROTOCOL_LINES`].
+    pub publish_at_start: Vec<StartDocument>,
     /// The publishers.
     pub publishers: Vec<Publisher>,
     /// The public address.
@@ -130,6 +135,7 @@ impl InitOptions {
             root_keys: 1,
             root_threshold: 1,
             lines: Vec::new(),
+            publish_at_start: Vec::new(),
             publishers: vec![Publisher::of_everything(&format!("spiffe://{authority}/operator"))],
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             admin: SocketAddr::from(([127, 0, 0, 1], 0)),

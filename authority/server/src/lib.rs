@@ -39,10 +39,12 @@ mod submit;
 mod version_numbers;
 pub mod witness;
 
-pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher};
+pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher, StartDocument};
 pub use fault::RunFault;
 pub use http::problem::Code;
-pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse, init, issue_tls};
+pub use init::{
+    InitFault, InitOptions, Initialised, PROTOCOL_LINES, TlsLeaf, TlsRequest, TlsUse, init, issue_tls,
+};
 pub use metrics::count_lost_log_lines;
 pub use pkcs11::signing_key;
 pub use restore::{Restored, restore};

@@ -27,7 +27,9 @@ use crate::account::{Accounts, Refusals};
 use crate::audit::Audit;
 use crate::clock::{Clock, now};
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, ending, probe, renew_tls, router, serve};
+use crate::http::{
+    App, Cache, Listening, Tls, TlsFiles, admin, at_start, ending, probe, renew_tls, router, serve,
+};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -93,7 +95,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
-    let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock } = prepared;
+    let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock, first } = prepared;
     descriptors::raise_limit(app.config.limits.connections);
     let Listeners { public: public_listener, admin: admin_listener, probe: probe_listener, bound } =
         Listeners::bind(&app.config, inherited).await?;
@@ -101,6 +103,7 @@ pub async fn run(
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let comparing = app.comparing.clone();
     let mut ended = start_sequencer(sequencer, jobs, recorder)?;
+    at_start::publish_missing(&app, first).await;
     let renewing = renew_tls(Arc::clone(&tls), tls_files, Arc::clone(&app.metrics), stopping.clone());
     tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, everyones(&app, Arc::clone(&tls)), stopping.clone()));
@@ -209,11 +212,13 @@ struct Prepared {
     tls_files: TlsFiles,
     submit: Submit,
     lock: disk::Lock,
+    first: Vec<at_start::Document>,
 }
 
 /// Everything before a port is bound.
 fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let layout = Layout::new(&config.state);
+    let first = at_start::read(&config.publish_at_start)?;
     disk::make_dir(&layout.state)?;
     let lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
@@ -273,7 +278,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         layout,
         config,
     };
-    Ok(Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock })
+    Ok(Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock, first })
 }
 
 /// Reserves room on every volume that a revocation writes to.

@@ -16,6 +16,7 @@ mod unreadable_tools;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use semgate_contexts::Context;
 use semgate_contexts::schema::refused_in_free_text;
 use serde_json::Value;
 
@@ -69,9 +70,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
             (from, draft, name)
         }
     };
-    let line = from.line.clone().unwrap_or_else(|| names::label(&name));
-    let title = name.chars().filter(|c| !refused_in_free_text(*c)).take(64).collect::<String>();
-    let mut parts = draft.parts(&Naming { line: &line, version: &from.version, title: &title })?;
+    let mut parts = parts(&mut draft, &from, &name)?;
     for drafted in parts.iter_mut().flat_map(|part| &mut part.tasks) {
         forms::unseen(drafted).into_iter().for_each(|line| drafted.warn(line));
     }
@@ -102,6 +101,62 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     }
     crate::terminal::print_members(&shown, json);
     Ok(0)
+}
+
+/// The documents of a draft, named after the server unless `from` says otherwise.
+fn parts(draft: &mut Draft, from: &From, name: &str) -> Result<Vec<Part>, Fault> {
+    let line = from.line.clone().unwrap_or_else(|| names::label(name));
+    let title = name.chars().filter(|c| !refused_in_free_text(*c)).take(64).collect::<String>();
+    draft.parts(&Naming { line: &line, version: &from.version, title: &title })
+}
+
+/// The card of an A2A agent.
+///
+/// # Errors
+/// No answer, or no card.
+pub async fn agent_card(url: &str) -> Result<Value, Fault> {
+    a2a::card(url, None).await
+}
+
+/// A label of a line for a name of any text.
+pub fn line_label(name: &str) -> String {
+    names::label(name)
+}
+
+/// One context of a server's tools.
+pub struct DraftedContext {
+    /// The context.
+    pub context: Context,
+    /// Its text, for a reviewer.
+    pub text: String,
+    /// The pinned definitions of its tools.
+    pub tools: Option<String>,
+    /// True if a tool states no output schema, so that it answers in text.
+    pub answers_text: bool,
+}
+
+/// The tools of an MCP server as contexts, with the server's name. Tells which tools are left out.
+///
+/// # Errors
+/// No answer, or no tool that can be a task.
+pub async fn drafted_tools(url: &str) -> Result<(String, Vec<DraftedContext>), Fault> {
+    let from = From { url: url.to_owned(), line: None, version: "v1.0".to_owned(), roots: None, out: None };
+    let asked = mcp::FromServer::all_of(from);
+    let (mut draft, name) = mcp::draft(&asked).await?;
+    let parts = parts(&mut draft, &asked.from, &name)?;
+    for (tool, why) in &draft.left_out {
+        tell!("warning: the tool {} is left out: {why}", Value::from(tool.as_str()));
+    }
+    let untyped = |form: &Value| form.get("outputSchema").is_none();
+    let drafted = parts.into_iter().map(|part| {
+        Ok(DraftedContext {
+            text: readable(&part.document)?,
+            tools: forms::pinned(&part.tasks).map(|pinned| readable(&pinned)).transpose()?,
+            answers_text: part.tasks.iter().any(|task| forms::newest(&task.forms).is_some_and(untyped)),
+            context: part.context,
+        })
+    });
+    Ok((name, drafted.collect::<Result<_, Fault>>()?))
 }
 
 /// Writes one document, and the file with the pinned definitions of its tools.

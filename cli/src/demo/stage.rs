@@ -65,9 +65,9 @@ impl DemoStage {
         content: &str,
     ) -> Result<SendOutcome, Fault> {
         let sender = &self.up_dir.agent(agent)?.id;
-        let receiver = &self.up_dir.up().sample_agent.id;
+        let receiver = &self.up_dir.sample_agent()?.id;
         let body = Line { performative, sender, receiver, urn, digest }.raw(content)?;
-        let url = &self.up_dir.up().gateway.l8;
+        let url = self.up_dir.route("l8")?;
         let reply = self.client(agent)?.post(url, "application/json", body.into_bytes()).await?;
         Ok(SendOutcome::read(&reply))
     }
@@ -77,7 +77,7 @@ impl DemoStage {
     /// # Errors
     /// No answer.
     pub async fn received(&self) -> Result<u64, Fault> {
-        let url = format!("{}/received", self.up_dir.up().sample_agent.url);
+        let url = format!("{}/received", self.up_dir.sample_agent()?.url);
         let reply = self.client("operator")?.get(&url).await?;
         let value: Value = serde_json::from_slice(&reply.body).doing("sample agent")?;
         value

@@ -11,14 +11,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SecureRandom;
 use semgate_authority::{InitOptions, Publisher, TlsRequest, TlsUse, init, issue_tls};
+use semgate_gateway::config::Listen;
 use semgate_policies::PolicySource;
-use serde::{Deserialize, Serialize};
 
 use super::UpArgs;
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
-use crate::system::{read, ring_random, unwritable};
-use crate::up_directory::AgentFile;
+use crate::system::{ring_random, unwritable};
+use crate::up_directory::{AUDIT, AgentFile, FIREWALL_TOML, Notes, POLICIES, UP_TOML, cert, key};
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";
@@ -26,18 +26,10 @@ pub const TRUST_DOMAIN: &str = "semgate.test";
 pub const SAMPLE_AGENT: &str = "wholesaler-1";
 /// The publisher with every right.
 pub const OPERATOR: &str = "operator";
-/// The authority's configuration.
-pub const AUTHORITY_TOML: &str = "authority.toml";
-/// The gateway's configuration.
-pub const FIREWALL_TOML: &str = "firewall.toml";
-/// The policy directory.
-pub const POLICIES: &str = "policies";
+/// The name of the gateway.
+pub const GATEWAY: &str = "gateway";
 /// The secret that makes and verifies locks.
-const LOCK_SECRET: &str = "firewall/lock.secret";
-/// The audit log.
-pub const AUDIT: &str = "firewall/audit.jsonl";
-/// Notes of `up` itself: the address of the sample agent and the verifier key of the log.
-const NOTES: &str = "up.toml";
+pub const LOCK_SECRET: &str = "firewall/lock.secret";
 /// Lifetime of a short-lived certificate: longer than anyone leaves `up` running, shorter than the 90 days of the profile.
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
@@ -57,37 +49,20 @@ pub struct Layout {
     pub dir: PathBuf,
     /// The roots, relative to it.
     pub roots: PathBuf,
-    /// Address of the sample agent.
-    pub agent: SocketAddr,
+    /// Address of the sample agent; none in a directory of `init`.
+    pub agent: Option<SocketAddr>,
     /// Agents that may speak.
     pub agents: BTreeMap<String, AgentFile>,
     /// The free ports of this process, reserved from every other first start until it ends.
     _ports: Ports,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Notes {
-    agent: SocketAddr,
-    roots: PathBuf,
-}
-
 /// The SPIFFE id of a name.
 pub fn spiffe(name: &str) -> String {
     match name {
-        OPERATOR | "gateway" => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        OPERATOR | GATEWAY => format!("spiffe://{TRUST_DOMAIN}/{name}"),
         _ => format!("spiffe://{TRUST_DOMAIN}/agent/{name}"),
     }
-}
-
-/// The certificate of a name, relative to the directory.
-pub fn cert(name: &str) -> PathBuf {
-    PathBuf::from(format!("agents/{name}.pem"))
-}
-
-/// The key of a name, relative to the directory.
-pub fn key(name: &str) -> PathBuf {
-    PathBuf::from(format!("agents/{name}.key"))
 }
 
 /// Locks the directory for this process, before anything in it is touched; released when the process ends.
@@ -113,9 +88,8 @@ pub fn lock(dir: &Path) -> Result<fs::File, Fault> {
 /// The error of the file system; or a directory that was half made by hand.
 pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
-    let notes_file = dir.join(NOTES);
     let mut ports = Ports::default();
-    let notes = if notes_file.exists() {
+    let notes = if dir.join(UP_TOML).exists() {
         if [args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.agent]
             .iter()
             .any(Option::is_some)
@@ -124,31 +98,33 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
                 "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
             );
         }
-        let text = read(&notes_file)?;
-        toml::from_str(&text).hinted(
-            format_args!("`{}`", notes_file.display()),
-            "the first start writes it: restore it, or name another directory with `--dir`",
-        )?
+        Notes::read(dir)?
     } else {
         tell(&format!("making a new authority and its keys in {}", dir.display()));
         first_start(args, &mut ports)?
     };
-    certificates(dir)?;
+    certificates(dir, &identities(&notes))?;
     write_once(&dir.join(LOCK_SECRET), lock_secret()?.as_bytes())?;
-    let agents = AGENTS
-        .iter()
-        .map(|(name, credentials)| ((*name).to_owned(), agent_file(name, credentials)))
-        .collect();
+    let agents = match notes.agent {
+        Some(_) => AGENTS.iter().map(|(name, held)| ((*name).to_owned(), shipped(name, held))).collect(),
+        None => notes.agents.iter().map(|(name, id)| (name.clone(), AgentFile::new(name, id, &[]))).collect(),
+    };
     Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents, _ports: ports })
 }
 
-fn agent_file(name: &str, credentials: &[&str]) -> AgentFile {
-    AgentFile {
-        cert: cert(name),
-        key: key(name),
-        id: if name == OPERATOR { spiffe(name) } else { name.to_owned() },
-        credentials: credentials.iter().map(|c| (*c).to_owned()).collect(),
+fn shipped(name: &str, credentials: &[&str]) -> AgentFile {
+    let id = if name == OPERATOR { spiffe(name) } else { name.to_owned() };
+    AgentFile::new(name, &id, credentials)
+}
+
+/// The SPIFFE ids that get a certificate, by name.
+fn identities(notes: &Notes) -> BTreeMap<String, String> {
+    if notes.agent.is_none() {
+        return notes.agents.clone();
     }
+    // the gateway uses that of the sample agent to answer handshakes in its name
+    let names = AGENTS.iter().map(|(name, _)| *name).chain([SAMPLE_AGENT, GATEWAY]);
+    names.map(|name| (name.to_owned(), spiffe(name))).collect()
 }
 
 fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
@@ -170,9 +146,9 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
     let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, admin, agent]);
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
-    let notes = Notes { agent, roots };
+    let notes = Notes { agent: Some(agent), roots, agents: BTreeMap::new() };
     // Last, as proof that everything above is there.
-    write_once(&dir.join(NOTES), toml::to_string(&notes).doing("notes")?.as_bytes())?;
+    write_once(&dir.join(UP_TOML), toml::to_string(&notes).doing("notes")?.as_bytes())?;
     Ok(notes)
 }
 
@@ -184,13 +160,25 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
         root_keys: 1,
         root_threshold: 1,
         lines: Vec::new(),
+        publish_at_start: Vec::new(),
         publishers: vec![Publisher::of_everything(&spiffe(OPERATOR))],
         listen,
         admin,
         status_lifetime: Duration::from_secs(600),
         server_names: vec!["localhost".to_owned()],
-        server_addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+        server_addresses: own_addresses([listen.ip()]),
     }
+}
+
+/// Addresses for a server's certificate: loopback, and these without unspecified ones.
+pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr> {
+    let mut all = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
+    for ip in listening.into_iter().filter(|ip| !ip.is_unspecified()) {
+        if !all.contains(&ip) {
+            all.push(ip);
+        }
+    }
+    all
 }
 
 fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 4]) -> String {
@@ -252,29 +240,23 @@ upstream = "http://{agent}/a2a"
 }
 
 /// One line of 32 random bytes, as in `docs/spec/locks.md`.
-fn lock_secret() -> Result<String, Fault> {
+pub fn lock_secret() -> Result<String, Fault> {
     let mut secret = [0; 32];
     ring_random().fill(&mut secret).map_err(|_| Fault::new("the system's random source failed"))?;
     Ok(format!("{}\n", URL_SAFE_NO_PAD.encode(secret)))
 }
 
-/// Issues the short-lived certificates of agents and gateway.
-fn certificates(dir: &Path) -> Result<(), Fault> {
-    let request = |usage, name: &str, addresses: Vec<IpAddr>, dns: Vec<String>| TlsRequest {
-        usage,
-        spiffe: spiffe(name),
-        dns,
-        addresses,
-        lifetime: LIFETIME,
-    };
-    let localhost = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
-    let mut wanted =
-        vec![("gateway", request(TlsUse::Server, "gateway", localhost, vec!["localhost".to_owned()]))];
-    wanted
-        .extend(AGENTS.iter().map(|(name, _)| (*name, request(TlsUse::Agent, name, Vec::new(), Vec::new()))));
-    // the gateway uses it to answer handshakes in place of the upstream agent
-    wanted.push((SAMPLE_AGENT, request(TlsUse::Agent, SAMPLE_AGENT, Vec::new(), Vec::new())));
-    for (name, request) in wanted {
+/// Issues the short-lived certificates of these names and of the gateway, which names the addresses of its listeners.
+pub fn certificates(dir: &Path, identities: &BTreeMap<String, String>) -> Result<(), Fault> {
+    for (name, spiffe) in identities {
+        let serves = name == GATEWAY;
+        let request = TlsRequest {
+            usage: if serves { TlsUse::Server } else { TlsUse::Agent },
+            spiffe: spiffe.clone(),
+            dns: if serves { vec!["localhost".to_owned()] } else { Vec::new() },
+            addresses: if serves { own_addresses(listening(dir)?) } else { Vec::new() },
+            lifetime: LIFETIME,
+        };
         let leaf = issue_tls(dir, &request).doing(format_args!("certificate of `{name}`"))?;
         write(&dir.join(key(name)), leaf.key_pem.as_bytes())?;
         write(&dir.join(cert(name)), leaf.chain_pem.as_bytes())?;
@@ -282,7 +264,23 @@ fn certificates(dir: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-fn write_once(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+/// The addresses on which the gateway listens.
+fn listening(dir: &Path) -> Result<Vec<IpAddr>, Fault> {
+    let config = crate::firewall::load(&dir.join(FIREWALL_TOML))?;
+    let lanes = config.routes.iter().filter_map(|route| route.a2a.push.as_ref().map(|push| &push.listen));
+    let all = config.routes.iter().map(|route| &route.listen).chain(lanes);
+    let tcp = all.filter_map(|listen| match listen {
+        Listen::Tcp(address) => Some(address.ip()),
+        Listen::Unix(_) => None,
+    });
+    Ok(tcp.collect())
+}
+
+/// Writes a file, mode 0600, unless it is there.
+///
+/// # Errors
+/// The error of the file system.
+pub fn write_once(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     if path.exists() { Ok(()) } else { write(path, bytes) }
 }
 

@@ -8,23 +8,13 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
-use super::layout::{AUTHORITY_TOML, FIREWALL_TOML, Layout, SAMPLE_AGENT, spiffe};
+use super::layout::{Layout, SAMPLE_AGENT, spiffe};
 use crate::fault::{Doing, Fault};
 use crate::sample_agent;
+use crate::up_directory::{AUTHORITY_TOML, FIREWALL_TOML};
 
 /// Time from the start of a part to its first answer.
 const START: Duration = Duration::from_secs(60);
-
-/// Addresses of the gateway.
-#[derive(Debug, Clone)]
-pub struct GatewayAt {
-    /// URL for native L8.
-    pub l8: String,
-    /// URL for A2A.
-    pub a2a: String,
-    /// Address of its admin interface.
-    pub admin: SocketAddr,
-}
 
 /// The running parts, in the order of their start.
 #[derive(Default)]
@@ -40,8 +30,7 @@ struct Part {
 
 impl Parts {
     /// Starts the sample agent.
-    pub async fn agent(&mut self, layout: &Layout) -> Result<(), Fault> {
-        let address = layout.agent;
+    pub async fn agent(&mut self, address: SocketAddr) -> Result<(), Fault> {
         self.start("sample agent", move |ready, stop| async move {
             let listener = TcpListener::bind(address).await.map_err(|e| taken(address, &e))?;
             let _ = ready.send(address);
@@ -67,11 +56,11 @@ impl Parts {
     }
 
     /// Starts the gateway and returns its addresses.
-    pub async fn gateway(&mut self, layout: &Layout) -> Result<GatewayAt, Fault> {
+    pub async fn gateway(&mut self, layout: &Layout) -> Result<semgate_gateway::Bound, Fault> {
         let path = layout.dir.join(FIREWALL_TOML);
         self.start("firewall", move |ready, stop| async move {
             let config = crate::firewall::load(&path)?;
-            let tell = |bound: semgate_gateway::Bound| drop(at(&bound).map(|at| ready.send(at)));
+            let tell = |bound: semgate_gateway::Bound| drop(ready.send(bound));
             semgate_gateway::run(config, Vec::new(), tell, stopped(stop))
                 .await
                 .map_err(|why| crate::firewall::stopped("firewall", &why))
@@ -131,13 +120,6 @@ impl Parts {
         });
         ended.await.doing("ending")?
     }
-}
-
-fn at(bound: &semgate_gateway::Bound) -> Option<GatewayAt> {
-    let route = |name: &str| {
-        bound.routes.iter().find(|r| r.name == name).map(|r| r.url.trim_end_matches('/').to_owned())
-    };
-    Some(GatewayAt { l8: route("l8")?, a2a: route("a2a")?, admin: bound.admin })
 }
 
 fn ended(name: &'static str, thread: JoinHandle<Result<(), Fault>>) -> Fault {

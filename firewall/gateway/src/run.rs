@@ -8,6 +8,7 @@ mod reload;
 mod served;
 mod start;
 mod threads;
+mod unserved;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -57,6 +58,8 @@ pub struct Checked {
     pub shadow_faults: Vec<String>,
     /// Members of `[audit_values]` that do not exist in the known contexts. Empty while the policies wait for contexts.
     pub unkept: Vec<String>,
+    /// URNs of protocol contexts that a route needs and no authority serves. Operations of these protocols are refused.
+    pub unserved: Vec<String>,
     /// Configured floors for lines without any context. They stop nothing, since a line may come later.
     pub floors: Vec<String>,
     /// Configured log keys, with their authorities, that no remembered trust list names or named. They do not count, and stop
@@ -112,7 +115,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
         keys.into_iter().map(move |key| (view.authority().to_owned(), key))
     });
     let unlisted_log_keys = unlisted.collect();
-    let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
+    let generation = start::generation(config, &parts.followers, Arc::new(policies))?;
     let policies_waiting = state.report().faults;
     Ok(Checked {
         contexts,
@@ -121,6 +124,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
         policies_idle,
         shadow_faults,
         unkept,
+        unserved: unserved::protocols(config, &parts.followers, &generation),
         floors,
         unlisted_log_keys,
         open_secrets: crate::server::materials::open_secrets(config),

@@ -5,7 +5,7 @@ mod turns;
 
 use crate::{
     Code, Facts, Notice, Refusal, Sent,
-    generation::{Named, Source},
+    generation::{Generation, Named, Source},
     group,
     inspection::Inspection,
     negotiated_terms::InSession,
@@ -207,7 +207,7 @@ fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digest
             Standing::Unrecognised(why) => unrecognised(why),
             Standing::Stale => stale(),
             _ if never_heard => stale(),
-            _ => unknown("the context is not published", ""),
+            _ => unpublished(case.generation, urn),
         };
     };
     if digests.iter().any(|digest| *digest != loaded.digest) {
@@ -231,6 +231,19 @@ fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digest
             .with_hint("try again in a moment")
             .with_detail(format!("the document of `{urn}` is still being fetched")),
     }
+}
+
+/// The refusal of a URN without a publication. For a context of the house the operator learns the remedy.
+fn unpublished(generation: &Generation, urn: &ContextUrn) -> Refusal {
+    let refusal = unknown("the context is not published", "");
+    let ships = generation.binding_of(urn).is_some() || generation.extension() == urn.as_str();
+    if ships { refusal.with_detail(unserved(urn)) } else { refusal }
+}
+
+fn unserved(urn: &ContextUrn) -> String {
+    format!(
+        "no authority serves `{urn}`, which the protocol needs: its authority publishes it with `publish_at_start`"
+    )
 }
 
 fn other_digest() -> Refusal {
@@ -272,10 +285,12 @@ fn protocol<'c>(
     }
     match case.generation.protocol(message.binding) {
         Some(protocol) => vocabulary(case, protocol),
-        None => Err(unknown(
-            "the context of the protocol is not published",
-            "ask the operator: it is shipped with the gateway",
-        )),
+        None => {
+            let hint = "ask the operator: it is shipped with the gateway";
+            let refusal = unknown("the context of the protocol is not published", hint);
+            let urn = case.generation.protocol_urn(message.binding);
+            Err(urn.map_or(refusal.clone(), |urn| refusal.with_detail(unserved(urn))))
+        }
     }
 }
 

@@ -69,6 +69,7 @@ pub use fault::{LeftOut, Location, PolicyFault};
 pub use fields::{FieldPath, dotted, has_field};
 pub use full_question::{ConceptType, FullQuestion, TypedShape};
 pub use limits::PolicyLimits;
+pub use names::cedar_type;
 pub use pace::{gently, rest};
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};

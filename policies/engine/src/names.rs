@@ -50,5 +50,11 @@ pub(crate) fn type_name(shape: &str) -> String {
     if RESERVED.contains(&shape) || TAKEN.contains(&shape) { format!("{shape}_") } else { shape.to_owned() }
 }
 
+/// The Cedar type of a concept, of a task's parameters or of its results: `acme::tools::add_results`.
+#[must_use]
+pub fn cedar_type(line: &Line, shape: &str) -> String {
+    format!("{}::{}", namespace(line), type_name(shape))
+}
+
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
 use super::duration::text;
-use super::{Config, KeysConfig, WitnessConfig};
+use super::{Config, KeysConfig, StartDocument, WitnessConfig};
 use super::{MAX_ROLE_LIFETIME, MIN_ROLE_LIFETIME, ROLE_LIFETIME};
 use super::{MAX_STATUS_LIFETIME, MIN_STATUS_LIFETIME};
 use crate::pkcs11::{Pkcs11Uri, names_device};
@@ -155,7 +155,11 @@ impl Config {
         if self.audit.as_os_str().is_empty() {
             self.audit = self.state.join("audit.jsonl");
         }
-        let Self { state, audit, roots, tls, keys, .. } = self;
+        let Self { state, audit, roots, tls, keys, publish_at_start, .. } = self;
+        let starts = publish_at_start.iter_mut().filter_map(|one| match one {
+            StartDocument::File(path) => Some(path),
+            StartDocument::Shipped(_) => None,
+        });
         let optional = [&mut self.last_checkpoint, &mut self.policies, &mut self.crls, &mut tls.client_crls];
         let files = [state, audit, roots, &mut tls.certificate, &mut tls.key, &mut tls.client_roots];
         let witnesses = self.witnesses.iter_mut().filter_map(|witness| witness.roots.as_mut());
@@ -163,7 +167,7 @@ impl Config {
         let pairs = pairs.into_iter().flat_map(|pair| [&mut pair.certificate, &mut pair.key]);
         let log = std::iter::once(&mut keys.log.key).chain(&mut keys.log.also);
         let optional = optional.into_iter().filter_map(Option::as_mut);
-        let all = optional.chain(files).chain(witnesses).chain(pairs).chain(log);
+        let all = optional.chain(files).chain(witnesses).chain(pairs).chain(log).chain(starts);
         all.filter(|path| names_device(path).is_none()).for_each(|path| *path = base.join(&*path));
     }
 

@@ -33,7 +33,11 @@ impl Attempt {
     /// Begins an attempt; the caller is the owner of the verified certificate.
     pub(super) fn begin(app: &Arc<App>, act: &'static str, request: &HttpRequest<Body>) -> Self {
         let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
-        let by = caller.map(|peer| peer.id().as_str().to_owned());
+        Self::by(app, act, caller.map(|peer| peer.id().as_str().to_owned()))
+    }
+
+    /// Begins an attempt of this caller.
+    pub(super) fn by(app: &Arc<App>, act: &'static str, by: Option<String>) -> Self {
         let entry = Entry { by, act, ..Entry::default() };
         Self { app: Arc::clone(app), began: Instant::now(), entry, ended: false }
     }

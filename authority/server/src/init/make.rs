@@ -253,7 +253,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         text,
         "# An authority of Semgate; see docs/reference/config.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
-         {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}\n\
+         {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}{at_start}\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"{client_roots}\"\n\
          trust_domains = [{domain}]\n\n\
          [keys]\n\
@@ -270,6 +270,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
             1 => String::new(),
             more => format!("root_threshold = {more}\n"),
         },
+        at_start = at_start(options),
         client_roots = if options.root_keys > 1 { CLIENT_ROOTS } else { "roots.pem" },
         lifetime = options.status_lifetime.as_secs(),
         domain = quoted(&options.trust_domain),
@@ -289,6 +290,18 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         );
     }
     text
+}
+
+/// The line with the documents of each start.
+fn at_start(options: &InitOptions) -> String {
+    if options.publish_at_start.is_empty() {
+        return String::new();
+    }
+    let all: Vec<String> = options.publish_at_start.iter().map(|one| quoted(&one.to_string())).collect();
+    format!(
+        "# published at each start where missing: lines that ship with Semgate, and files\npublish_at_start = [{}]\n",
+        all.join(", ")
+    )
 }
 
 /// The line with the public URL. Status list tokens name it, so they must be served there. None for port 0, because the port is not known

@@ -2,6 +2,7 @@
 //! questions.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use http::Method;
 use semgate_contexts::json;
@@ -20,11 +21,19 @@ const MAX_TEXT: usize = 2_000;
 
 /// Fetches the card and drafts from it.
 pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
-    let endpoint = HttpEndpoint::new(&from.url, from.roots.as_deref())?;
-    let path = (!from.url.ends_with(".json")).then_some(CARD);
+    Ok(drafted(&card(&from.url, from.roots.as_deref()).await?))
+}
+
+/// The card of an agent at this address, or at that of the card itself.
+///
+/// # Errors
+/// No answer, or no card.
+pub(super) async fn card(url: &str, roots: Option<&Path>) -> Result<Value, Fault> {
+    let endpoint = HttpEndpoint::new(url, roots)?;
+    let path = (!url.ends_with(".json")).then_some(CARD);
     let reply = endpoint.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
     let none = |why: String| {
-        Fault::new(format_args!("`{}` shows no agent card: {why}", from.url))
+        Fault::new(format_args!("`{url}` shows no agent card: {why}"))
             .hint("name the agent as `https://host`, or its card")
     };
     if reply.status != 200 {
@@ -32,7 +41,7 @@ pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
     }
     let card = json::read(&reply.body, &json::Limits::default());
     let card = card.map_err(|fault| none(format!("its answer cannot be read ({fault})")))?;
-    Ok(drafted(&card.to_value()))
+    Ok(card.to_value())
 }
 
 /// The draft of a card, and the agent's name.

@@ -54,6 +54,13 @@ pub struct FromServer {
     token_file: Option<PathBuf>,
 }
 
+impl FromServer {
+    /// Every tool of a server without authorization.
+    pub(super) const fn all_of(from: From) -> Self {
+        Self { from, protocol: None, tools: Vec::new(), token_file: None }
+    }
+}
+
 /// Reason why a server gave no list in a version.
 #[derive(Debug)]
 pub(super) enum ServerFault {

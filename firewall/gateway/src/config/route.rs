@@ -79,6 +79,18 @@ pub struct RouteConfig {
     pub group: Option<GroupOptions>,
 }
 
+impl RouteConfig {
+    /// URL for callers on this machine, without a path: of the listener, or the socket.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match &self.listen {
+            Listen::Tcp(address) if self.plain_sender.is_some() => format!("http://{address}"),
+            Listen::Tcp(address) => format!("https://{address}"),
+            Listen::Unix(_) => self.listen.to_string(),
+        }
+    }
+}
+
 /// Options of a route to one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
