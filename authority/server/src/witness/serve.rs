@@ -74,7 +74,7 @@ pub async fn run_witness(
         .layer(middleware::from_fn_with_state(Bounds::of(&Limits::default()), drain_body));
     let serving = match &settings.tls {
         Some(files) => {
-            let (chain, key) = keys::pair(files)?;
+            let (chain, key) = keys::shown_pair(files, settings.listen)?;
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
             // a witness asks nobody for a certificate: all are strangers, each network within its bound
