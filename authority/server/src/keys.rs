@@ -3,6 +3,7 @@
 mod roles;
 mod signers;
 
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,11 +12,12 @@ use std::time::Duration;
 use ring::rand::SystemRandom;
 use semgate_certs::{
     Chain, ChainFault, ChainLimits, CrlStore, KeyPair, PeerRoots, Roots, SigningKey, Suspect, Usage,
-    verify_chain,
+    check_own, verify_chain,
 };
 use semgate_contexts::Prefix;
 use semgate_statement::{Anchors, LogKey};
 
+use crate::clock::now;
 use crate::config::KeyFiles;
 use crate::pkcs11::{Pkcs11Uri, device_key, names_device};
 use crate::store::Layout;
@@ -241,6 +243,15 @@ pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
     warn_if_open(&files.key);
     let key = KeyPair::from_pem(&text(&files.key)?, &SystemRandom::new())
         .map_err(|e| RunFault::keys(&files.key, e))?;
+    Ok((chain, key))
+}
+
+/// The chain that a listener shows, and its key. Refuses a certificate that has ended, is of another usage, or has no name for the
+/// address.
+pub(crate) fn shown_pair(files: &KeyFiles, listen: SocketAddr) -> Result<(Chain, KeyPair), RunFault> {
+    let (chain, key) = pair(files)?;
+    check_own(&chain, &[Usage::Server], &[listen.ip()], now())
+        .map_err(|why| RunFault::keys(&files.certificate, why))?;
     Ok((chain, key))
 }
 

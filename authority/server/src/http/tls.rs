@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use semgate_certs::{CertificateSummary, PeerRoots, Roots, Usage, check_own};
+use semgate_certs::{CertificateSummary, PeerRoots, Roots, check_own};
 use tokio::sync::watch;
 use tokio_rustls::rustls::ServerConfig;
 
@@ -148,9 +148,7 @@ pub(crate) fn ending(config: &Config, at: u64) -> Vec<String> {
 }
 
 fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(ServerIdentity, Roots), RunFault> {
-    let (chain, key) = keys::pair(&config.tls.server())?;
-    check_own(&chain, &[Usage::Server], &[config.listen.ip()], now())
-        .map_err(|why| RunFault::keys(&config.tls.certificate, why))?;
+    let (chain, key) = keys::shown_pair(&config.tls.server(), config.listen)?;
     let roots = keys::client_roots(config)?;
     let peers = Arc::new(keys::peers(config, roots.clone(), crls.map(ClientCrls::store)));
     let clients = semgate_certs::tls::ClientAuth::Optional(Arc::clone(&peers));

@@ -78,7 +78,7 @@ pub async fn run_witness(
         .layer(middleware::from_fn_with_state(Bounds::of(&Limits::default()), drain_body));
     let serving = match &settings.tls {
         Some(files) => {
-            let (chain, key) = keys::pair(files)?;
+            let (chain, key) = keys::shown_pair(files, settings.listen)?;
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
             let shown = ServerIdentity { server: Arc::new(made), peers: None, looked_up: false };

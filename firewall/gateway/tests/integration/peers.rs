@@ -85,7 +85,7 @@ async fn strangers_do_not_connect() {
         assert!(outcome.is_err(), "{name}: {outcome:?}");
     }
     let plain = gateway.raw("l8", post(&message().to_string(), "").as_bytes());
-    assert!(!plain.contains("HTTP"), "{plain}");
+    assert!(plain.starts_with("HTTP/1.1 400 ") && plain.contains("this port speaks TLS"), "{plain}");
     assert!(agent.seen().is_empty());
 }
 
