@@ -14,3 +14,4 @@ mod real;
 mod signatures;
 #[path = "../support/mod.rs"]
 mod support;
+mod traces;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::{SEMGATE, Up, python, wait_for};
 
-const RULES: &str = r#"
+pub(crate) const RULES: &str = r#"
 @id("ask") permit (principal in Group::"partners", action, resource is mcp::Initialize);
 @id("ready") permit (principal in Group::"partners", action, resource is mcp::Initialized);
 @id("discover") permit (principal in Group::"partners", action, resource is mcp::Discover);

@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("certs", 5315, [1, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 9285, [0, 0, 7, 2, 0, 0, 0, 0]),
+    ("firewall/protocol", 9425, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14464, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13826, [0, 0, 0, 0, 0, 0, 0, 0]),

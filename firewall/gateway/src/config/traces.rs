@@ -92,3 +92,6 @@ impl Serialize for Share {
         serializer.serialize_f64(f64::from(self.0) / f64::from(WHOLE))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,8 +132,8 @@ struct Health {
 pub(crate) struct Audit {
     queue: SyncSender<Item>,
     health: Arc<Health>,
-    /// Share of messages that have spans.
-    sample: Option<Share>,
+    /// Share of messages that have spans, and the counter of lost spans.
+    spans: Option<(Share, Arc<AtomicU64>)>,
 }
 
 /// The file, and what else is made of the records.
@@ -180,7 +180,7 @@ impl Audit {
     /// The file cannot be opened. A gateway without an audit does not run.
     pub(crate) fn open(file: AuditFile, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
         let health = Arc::new(Health::default());
-        let sample = file.spans.as_ref().map(|spans| spans.sample);
+        let spans = file.spans.as_ref().map(|spans| (spans.sample, spans.collector.lost()));
         let file = writer::Writer::open(file, Arc::clone(&health))?;
         let (sender, receiver) = sync_channel(queue);
         let thread = std::thread::Builder::new()
@@ -188,7 +188,7 @@ impl Audit {
             .spawn(move || file.run(&receiver))
             .map_err(|e| RunFault::system("audit thread", e))?;
         let writer = AuditWriter { queue: sender.clone(), health: Arc::clone(&health), thread };
-        Ok((Self { queue: sender, health, sample }, writer))
+        Ok((Self { queue: sender, health, spans }, writer))
     }
 
     /// Opens the file as [`Audit::open`] does, and closes it again.
@@ -226,13 +226,16 @@ impl Audit {
     }
 
     /// Share of messages that have spans, if any have.
-    pub(crate) const fn sample(&self) -> Option<Share> {
-        self.sample
+    pub(crate) fn sample(&self) -> Option<Share> {
+        self.spans.as_ref().map(|(sample, _)| *sample)
     }
 
     /// Finishes the spans of a message. Without room they are lost.
     pub(crate) fn ended(&self, ended: Ended) {
-        let _ = self.queue.try_send(Item::Ended(Box::new(ended)));
+        let sent = self.queue.try_send(Item::Ended(Box::new(ended)));
+        if let (Err(_), Some((_, lost))) = (sent, &self.spans) {
+            lost.fetch_add(spans::PAIR, Ordering::Relaxed);
+        }
     }
 
     /// Number of records written since the start.

@@ -265,13 +265,15 @@ impl Background {
         for listener in listeners {
             listener.spawn()?;
         }
-        let end = async { drop(end.wait_for(|end| *end).await) };
-        match &mut exporter {
-            Some(exporter) => tokio::select! {
-                () = end => {}
-                () = exporter.run() => {}
-            },
-            None => end.await,
+        let export = async {
+            if let Some(exporter) = &mut exporter {
+                exporter.run().await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            _ = end.wait_for(|end| *end) => {}
+            () = export => {}
         }
         record_last(&shared);
         if let Some(exporter) = &mut exporter {

@@ -18,7 +18,9 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{Outcome, Record, SpanIds};
 
-/// Messages in transit that have spans. Each holds about 1 KiB.
+/// Spans of a message.
+pub(super) const PAIR: u64 = 2;
+/// Messages in transit that have spans. Each holds about 2 KiB.
 const OPEN: usize = 4_096;
 /// Finished spans that wait for the exporter: about two seconds at a thousand messages a second.
 const WAITING: usize = 4_096;
@@ -63,6 +65,11 @@ struct Half {
 }
 
 impl Collector {
+    /// Counter of lost spans.
+    pub(super) fn lost(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.lost)
+    }
+
     /// A collector, and its other end.
     pub(crate) fn new() -> (Self, Finished) {
         let (out, spans) = channel(WAITING);
@@ -75,10 +82,9 @@ impl Collector {
         let Some(ids) = record.traced.spans else { return };
         let is_new = !self.open.contains_key(&ids.server);
         if is_new && self.open.len() >= OPEN {
-            // the end of one was lost with a full queue
             let any = self.open.keys().next().copied();
             any.and_then(|any| self.open.remove(&any));
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.lost.fetch_add(PAIR, Ordering::Relaxed);
         }
         let parts = self.open.entry(ids.server).or_default();
         match record.facts.direction {
@@ -116,14 +122,12 @@ fn spans(parts: Parts, ended: Ended) -> Vec<Span> {
         attributes,
         ..Span::default()
     };
-    let head = [
-        text("http.request.method", method.as_str()),
-        number("http.response.status_code", i64::from(status)),
-        text("semgate.route", &route),
-    ];
+    // a part of another message, such as one of a group, has no answer of its own
+    let status = (status > 0).then(|| number("http.response.status_code", i64::from(status)));
+    let head = [text("http.request.method", method.as_str()), text("semgate.route", &route)];
     let of_reply = || reply.iter().flat_map(|half| half.attributes.iter().cloned());
     let of_request = request.iter().flat_map(|half| half.attributes.iter().cloned());
-    let all = head.into_iter().chain(of_request).chain(of_reply()).collect();
+    let all = head.into_iter().chain(status).chain(of_request).chain(of_reply()).collect();
     let code = request.as_ref().and_then(|half| half.code).or(reply.as_ref().and_then(|half| half.code));
     let mut server = span(SpanKind::Server, ids.server, ids.parent, all);
     (server.start_time_unix_nano, server.end_time_unix_nano) = (began, time(after));
@@ -190,7 +194,7 @@ fn request(record: &Record, code: Option<&'static str>) -> Vec<KeyValue> {
         text("semgate.decision_id", &record.decision.to_string()),
         text("semgate.verdict", record.outcome.verdict()),
         text("semgate.sender", &facts.sender),
-        text("gen_ai.agent.id", &facts.receiver),
+        text("semgate.receiver", &facts.receiver),
     ];
     let mcp = facts.protocol == "mcp";
     let operation = if mcp { tool(facts).map(|_| "execute_tool") } else { Some("invoke_agent") };
@@ -199,6 +203,7 @@ fn request(record: &Record, code: Option<&'static str>) -> Vec<KeyValue> {
         ("semgate.context", facts.context.as_deref()),
         ("semgate.performative", facts.performative.map(|act| act.as_str())),
         ("gen_ai.operation.name", operation),
+        ("gen_ai.agent.id", (!mcp).then_some(facts.receiver.as_str())),
         ("gen_ai.tool.name", tool(facts)),
         (if mcp { "mcp.method.name" } else { "rpc.method" }, facts.method),
     ];
