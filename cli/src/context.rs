@@ -13,6 +13,7 @@ mod remote;
 mod trusted_roots;
 
 pub use documents::Documents;
+pub use located::position;
 pub use trusted_roots::Keys;
 
 use std::path::PathBuf;

@@ -42,6 +42,7 @@ mod policy;
 mod sample_agent;
 mod say;
 mod serving;
+mod settings;
 mod system;
 mod terminal;
 mod trust;

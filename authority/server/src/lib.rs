@@ -39,7 +39,7 @@ mod submit;
 mod version_numbers;
 pub mod witness;
 
-pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher};
+pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher, SettingFault};
 pub use fault::RunFault;
 pub use http::problem::Code;
 pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse, init, issue_tls};
