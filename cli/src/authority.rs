@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use semgate_authority::{
-    Config, InitOptions, LinePattern, PROTOCOL_LINES, Publisher, RunFault, StartDocument, init,
+    Config, InitOptions, LinePattern, PROTOCOL_LINES, Publisher, RunFault, SettingFault, StartDocument, init,
     rebuild_index, restore, status,
 };
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
 use crate::serving::{self, Inherited, stopped};
+use crate::settings::{self, FileFault};
 use crate::terminal::{print_members, print_settings};
 use crate::trust::{RecogniseArgs, WithdrawArgs};
 
@@ -186,9 +187,13 @@ impl ConfigArg {
 /// # Errors
 /// It cannot be read, or asks for something impossible.
 pub fn load(path: &Path) -> Result<Config, Fault> {
+    let parse = |text: &str, base: &Path| match Config::parse(text, base) {
+        Ok(_) => None,
+        Err(SettingFault { position, what }) => Some(FileFault { position, what }),
+    };
     Config::load(path).map_err(|e| {
         // the fault names the file
-        Fault::new(e).hint(match path.exists() {
+        settings::faults(path, &parse).unwrap_or_else(|| Fault::new(e)).hint(match path.exists() {
             true => "docs/reference/config.md describes each setting",
             false => "name the file with `--config`, or make one with `semgate authority init`",
         })

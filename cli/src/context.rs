@@ -14,6 +14,7 @@ mod trusted_roots;
 
 pub use documents::Documents;
 pub use import::{DraftedContext, agent_card, drafted_tools, line_label};
+pub use located::position;
 pub use trusted_roots::Keys;
 
 use std::path::PathBuf;

@@ -9,6 +9,7 @@ use semgate_gateway::{Config, ConfigFault, RunFault};
 
 use crate::fault::{Doing, Fault};
 use crate::serving::{self, Inherited};
+use crate::settings::{self, FileFault};
 
 /// The semantic firewall
 #[derive(Debug, Subcommand)]
@@ -26,12 +27,14 @@ pub enum FirewallJob {
 
 /// Names the file once: a read fault names it already.
 pub fn load(config: &Path) -> Result<Config, Fault> {
+    let parse = |text: &str, base: &Path| match Config::parse(text, base) {
+        Err(ConfigFault::Wrong { line, column, what, .. }) => {
+            Some(FileFault { position: (line > 0).then_some((line, column)), what })
+        }
+        _ => None,
+    };
     Config::load(config).map_err(|why| {
-        let fault = match &why {
-            ConfigFault::Read { .. } => Fault::new(why),
-            why => Fault::new(format_args!("`{}`: {why}", config.display())),
-        };
-        fault.hint(match config.exists() {
+        settings::faults(config, &parse).unwrap_or_else(|| Fault::new(why)).hint(match config.exists() {
             true => "docs/reference/config.md describes each setting",
             false => "check its name relative to the current directory; `semgate up` makes a first one",
         })

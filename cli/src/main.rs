@@ -37,6 +37,7 @@ mod firewall;
 mod init;
 mod log;
 mod logging;
+mod manual;
 mod memory;
 mod misuse;
 mod names;
@@ -45,6 +46,7 @@ mod protect;
 mod sample_agent;
 mod say;
 mod serving;
+mod settings;
 mod system;
 mod terminal;
 mod trust;
@@ -54,7 +56,7 @@ mod up_directory;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 /// Checking a message takes some hundred small allocations. This allocator saves a tenth of the whole time compared with the system's, and
 /// keeps memory that a core frees for that core.
@@ -109,12 +111,15 @@ enum Job {
     Log(log::LogJob),
     #[command(subcommand)]
     Trust(trust::TrustJob),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 fn main() -> ExitCode {
     // before there is another thread: it takes variables out of the environment
     let inherited = serving::inherited();
-    let words = match Cli::try_parse() {
+    let parsed = manual::command().try_get_matches().and_then(|words| Cli::from_arg_matches(&words));
+    let words = match parsed {
         Ok(words) => words,
         Err(error) => return misused(&error),
     };
@@ -165,6 +170,11 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
         Job::Trust(job) => block_on(trust::run(job, json)),
+        Job::Completions(shell) => {
+            shell.run();
+            Ok(0)
+        }
+        Job::Man(man) => man.run(json).map(|()| 0),
     }
 }
 

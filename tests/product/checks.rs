@@ -1,6 +1,8 @@
 //! Commands that check something say the truth about it: by which contexts they type, in which status, and every fault of a file.
 
 mod contexts;
+mod manual;
+mod settings;
 mod typing;
 mod untyped;
 

@@ -211,7 +211,11 @@ impl Config {
         load(path, Self::parse)
     }
 
-    fn parse(text: &str, base: &Path) -> Result<Self, String> {
+    /// Checks text, like [`Config::load`]; relative paths are relative to `base`.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn parse(text: &str, base: &Path) -> Result<Self, SettingFault> {
         let mut config: Self = read(text)?;
         config.check()?;
         config.resolve(base);
@@ -230,15 +234,15 @@ impl Config {
 /// Reads a file and checks it with `parse`, which takes the text and the directory of its relative paths.
 pub(crate) fn load<T>(
     path: &Path,
-    parse: impl FnOnce(&str, &Path) -> Result<T, String>,
+    parse: impl FnOnce(&str, &Path) -> Result<T, SettingFault>,
 ) -> Result<T, ConfigFault> {
-    let fault = |what| ConfigFault { file: path.to_path_buf(), what };
-    let text = std::fs::read_to_string(path).map_err(|e| fault(e.to_string()))?;
+    let fault = |fault| ConfigFault { file: path.to_path_buf(), fault };
+    let text = std::fs::read_to_string(path).map_err(|e| fault(e.to_string().into()))?;
     parse(&text, path.parent().unwrap_or_else(|| Path::new(""))).map_err(fault)
 }
 
-/// Reads TOML. A fault is one line, with the number of its line in the file.
-pub(crate) fn read<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, String> {
+/// Reads TOML.
+pub(crate) fn read<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, SettingFault> {
     let read: T = toml::from_str(text).map_err(|fault| {
         let what = fault.message().replace('\n', "; ");
         let line = fault.span().and_then(|span| text.get(..span.start));
@@ -247,13 +251,16 @@ pub(crate) fn read<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, Str
                 Some(name) if is_in_limits(fault) => format!("`limits.{name}` is fixed now: remove it"),
                 _ => what,
             };
-        match line {
-            Some(before) => format!("line {}: {what}", before.matches('\n').count() + 1),
-            None => what,
-        }
+        let position = line.map(|before| {
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+            (before.matches('\n').count().saturating_add(1), column.saturating_add(1))
+        });
+        SettingFault { position, what }
     })?;
     match (text.parse::<toml::Table>(), toml::Table::try_from(&read)) {
-        (Ok(written), Ok(effective)) => list_for_a_table(&written, &effective).map_or(Ok(read), Err),
+        (Ok(written), Ok(effective)) => {
+            list_for_a_table(&written, &effective).map_or(Ok(read), |what| Err(what.into()))
+        }
         _ => Ok(read),
     }
 }
@@ -285,13 +292,37 @@ fn list_for_a_table(written: &toml::Table, read: &toml::Table) -> Option<String>
 pub struct ConfigFault {
     /// The file.
     pub file: PathBuf,
+    /// The fault.
+    pub fault: SettingFault,
+}
+
+/// A refused setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingFault {
+    /// Line and column, from 1; none if it is about several settings.
+    pub position: Option<(usize, usize)>,
     /// The fault, in one line.
     pub what: String,
 }
 
+impl From<String> for SettingFault {
+    fn from(what: String) -> Self {
+        Self { position: None, what }
+    }
+}
+
+impl fmt::Display for SettingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.position {
+            Some((line, column)) => write!(f, "line {line}, column {column}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
 impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.file.display(), self.what)
+        write!(f, "`{}`: {}", self.file.display(), self.fault)
     }
 }
 

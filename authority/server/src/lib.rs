@@ -39,7 +39,7 @@ mod submit;
 mod version_numbers;
 pub mod witness;
 
-pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher, StartDocument};
+pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher, SettingFault, StartDocument};
 pub use fault::RunFault;
 pub use http::problem::Code;
 pub use init::{

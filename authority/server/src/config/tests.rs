@@ -26,7 +26,7 @@ heartbeat = "250ms"
 "#;
 
 fn parse(text: &str) -> Result<Config, String> {
-    Config::parse(text, Path::new("/etc/semgate"))
+    Config::parse(text, Path::new("/etc/semgate")).map_err(|fault| fault.to_string())
 }
 
 #[test]

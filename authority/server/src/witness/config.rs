@@ -13,7 +13,7 @@ use semgate_statement::{CosignerKey, LogVerifier};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::{self, ConfigFault, KeyFiles, ProbeConfig};
+use crate::config::{self, ConfigFault, KeyFiles, ProbeConfig, SettingFault};
 use crate::init::InitFault;
 
 /// Logs of one witness, at most: each costs a file and a kilobyte.
@@ -73,15 +73,15 @@ impl WitnessSettings {
         config::load(path, Self::parse)
     }
 
-    fn parse(text: &str, base: &Path) -> Result<Self, String> {
+    fn parse(text: &str, base: &Path) -> Result<Self, SettingFault> {
         let mut settings: Self = config::read(text)?;
         let logs = &settings.logs;
         let names: std::collections::BTreeSet<&str> = logs.iter().map(LogVerifier::name).collect();
         if names.len() != logs.len() || logs.len() > MAX_LOGS {
-            return Err(format!("two logs have one origin, or there are more than {MAX_LOGS}"));
+            return Err(format!("two logs have one origin, or there are more than {MAX_LOGS}").into());
         }
         if settings.tls.is_none() && !settings.listen.ip().is_loopback() {
-            return Err("`listen` is not on loopback, and there is no `[tls]`".to_owned());
+            return Err("`listen` is not on loopback, and there is no `[tls]`".to_owned().into());
         }
         let tls = settings.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
         let paths = [&mut settings.key, &mut settings.state].into_iter().chain(tls);
@@ -105,7 +105,7 @@ pub fn init_witness(dir: &Path, name: &str, logs: &[String]) -> Result<String, I
         let log = LogVerifier::parse(log).map_err(|e| InitFault::Option(format!("`{log}`: {e}")))?;
         text.push_str(&format!("\n[[log]]\nkey = \"{log}\"\n"));
     }
-    WitnessSettings::parse(&text, dir).map_err(InitFault::Option)?;
+    WitnessSettings::parse(&text, dir).map_err(|why| InitFault::Option(why.to_string()))?;
     let files = [("witness.key", format!("{}\n", key.to_text())), ("witness.toml", text)];
     if let Some((name, _)) = files.iter().find(|(name, _)| dir.join(name).exists()) {
         return Err(InitFault::Exists(dir.join(name)));

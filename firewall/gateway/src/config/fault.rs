@@ -22,6 +22,8 @@ pub enum ConfigFault {
     Wrong {
         /// Line number, from 1; 0 if several lines disagree.
         line: usize,
+        /// Column in characters, from 1; 0 if several lines disagree.
+        column: usize,
         /// The key, and the required form or bounds.
         what: String,
     },
@@ -30,31 +32,32 @@ pub enum ConfigFault {
 impl ConfigFault {
     /// A value in the wrong form or out of bounds.
     pub(super) fn value(key: impl fmt::Display, must: impl fmt::Display) -> Self {
-        Self::Wrong { line: 0, what: format!("`{key}` must be {must}") }
+        Self::Wrong { line: 0, column: 0, what: format!("`{key}` must be {must}") }
     }
 
     /// A setting that another one requires.
     pub(super) fn missing(key: impl fmt::Display, needed: impl fmt::Display) -> Self {
-        Self::Wrong { line: 0, what: format!("`{key}` is missing: {needed}") }
+        Self::Wrong { line: 0, column: 0, what: format!("`{key}` is missing: {needed}") }
     }
 
     /// A listener or upstream without TLS that is not local.
     pub(super) fn plain_text(key: impl fmt::Display) -> Self {
         let what = format!("`{key}` has no tls, and is neither on loopback nor a unix socket");
-        Self::Wrong { line: 0, what }
+        Self::Wrong { line: 0, column: 0, what }
     }
 
     /// A name, address or line of two tables.
     pub(super) fn twice(key: impl fmt::Display, name: impl fmt::Display) -> Self {
-        Self::Wrong { line: 0, what: format!("`{key}` names `{name}` twice") }
+        Self::Wrong { line: 0, column: 0, what: format!("`{key}` names `{name}` twice") }
     }
 
     /// Adds the line of a span in this text.
     pub(super) fn at(self, text: &str, span: &Range<usize>) -> Self {
         let before = text.get(..span.start).unwrap_or_default();
         let line = before.bytes().filter(|b| *b == b'\n').count().saturating_add(1);
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count().saturating_add(1);
         match self {
-            Self::Wrong { what, .. } => Self::Wrong { line, what },
+            Self::Wrong { what, .. } => Self::Wrong { line, column, what },
             read @ Self::Read { .. } => read,
         }
     }
@@ -70,8 +73,8 @@ impl ConfigFault {
         let key = format!("{table}{}", key.or(missing).unwrap_or_default());
         let wrong = match what.strip_prefix("must be ") {
             Some(must) => Self::value(key, must),
-            None if key.is_empty() => Self::Wrong { line: 0, what },
-            None => Self::Wrong { line: 0, what: format!("`{key}`: {what}") },
+            None if key.is_empty() => Self::Wrong { line: 0, column: 0, what },
+            None => Self::Wrong { line: 0, column: 0, what: format!("`{key}`: {what}") },
         };
         match fault.span() {
             Some(span) => wrong.at(text, &span),
@@ -102,8 +105,8 @@ impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { path, what } => write!(f, "cannot read `{}`: {what}", path.display()),
-            Self::Wrong { line: 0, what } => f.write_str(what),
-            Self::Wrong { line, what } => write!(f, "line {line}: {what}"),
+            Self::Wrong { line: 0, column: 0, what } => f.write_str(what),
+            Self::Wrong { line, what, .. } => write!(f, "line {line}: {what}"),
         }
     }
 }

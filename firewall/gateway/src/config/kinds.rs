@@ -209,7 +209,7 @@ impl<'t> Reader<'t> {
         let close = closest(key.get_ref(), layers.chain(known.iter().copied()));
         let hint = close.map(|close| format!("; did you mean `{close}`?")).unwrap_or_default();
         let what = format!("unknown field `{}`{hint}", key.get_ref());
-        Err(ConfigFault::Wrong { line: 0, what }.at(self.text, &key.span()))
+        Err(ConfigFault::Wrong { line: 0, column: 0, what }.at(self.text, &key.span()))
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn fault(file: &DeTable<'_>, text: &str) -> Option<ConfigFault> {
         let of = |table: &'static [(&str, &str)]| table.iter().find(|(known, _)| *known == name);
         let fixed = of(FIXED).map(|(_, bound)| {
             let what = format!("`limits.{name}` is no longer configurable: the bound is {bound}");
-            ConfigFault::Wrong { line: 0, what }
+            ConfigFault::Wrong { line: 0, column: 0, what }
         });
         let removed = || of(REMOVED).map(|(_, must)| ConfigFault::value(format!("limits.{name}"), must));
         fixed.or_else(removed).map(|fault| fault.at(text, &key.span()))
