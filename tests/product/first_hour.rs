@@ -1,6 +1,7 @@
 //! The first hour of somebody who has an agent: from its address to a gateway in front of it, by the commands alone.
 
 mod addresses;
+mod examples;
 mod made;
 mod protected;
 mod protocols;
