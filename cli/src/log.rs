@@ -6,7 +6,7 @@ mod source;
 mod witness;
 
 pub use root_trust::{RootTrust, RootTrustArgs, tell_threshold};
-pub use source::{LogArgs, Source, copied, followed, log_verifier, quorum, reach};
+pub use source::{LogArgs, Source, copied, log_verifier, quorum, reach};
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;

@@ -41,6 +41,7 @@ mod memory;
 mod misuse;
 mod names;
 mod policy;
+mod profile;
 mod protect;
 mod sample_agent;
 mod say;
@@ -84,6 +85,7 @@ enum Job {
     Init(init::Init),
     Protect(protect::Protect),
     Call(call::Call),
+    Use(profile::Use),
     #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
@@ -142,6 +144,7 @@ fn run(words: Cli) -> Result<u8, Fault> {
         Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
+        Job::Use(used) => used.run(json),
         Job::Call(call) => block_on(call.run(json)),
         Job::Protect(protect) => block_on(protect.run(json)),
         Job::Init(init) => block_on(init.run(json)),

@@ -3,6 +3,7 @@
 mod addresses;
 mod examples;
 mod made;
+mod profiles;
 mod protected;
 mod protocols;
 
