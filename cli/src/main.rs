@@ -32,6 +32,7 @@ mod cert;
 mod client;
 mod context;
 mod demo;
+mod doctor;
 mod fault;
 mod firewall;
 mod init;
@@ -86,6 +87,7 @@ enum Job {
     Protect(protect::Protect),
     Call(call::Call),
     Use(profile::Use),
+    Doctor(doctor::Doctor),
     #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
@@ -144,6 +146,7 @@ fn run(words: Cli) -> Result<u8, Fault> {
         Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
+        Job::Doctor(doctor) => block_on(doctor.run(json)),
         Job::Use(used) => used.run(json),
         Job::Call(call) => block_on(call.run(json)),
         Job::Protect(protect) => block_on(protect.run(json)),

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod examples;
+mod looked_at;
 mod made;
 mod profiles;
 mod protected;

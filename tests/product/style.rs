@@ -25,12 +25,12 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/protocol", 9285, [0, 0, 7, 2, 0, 0, 0, 0]),
-    ("authority/statement", 14464, [5, 2, 0, 0, 0, 0, 4, 0]),
+    ("authority/statement", 14467, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13826, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15290, [2, 5, 0, 0, 0, 0, 0, 0]),
     ("firewall/gateway", 24308, [1, 1, 1, 0, 0, 0, 0, 0]),
-    ("cli", 15370, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("cli", 15860, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;
