@@ -27,7 +27,7 @@ pub struct AuthorityArgs {
     speaker: String,
     /// Another authority's address; needs `--roots`, and for writing `--cert` and `--key`
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
-    authority: Option<String>,
+    pub(crate) authority: Option<String>,
     /// PEM roots of that authority
     #[arg(long)]
     roots: Option<PathBuf>,
