@@ -80,7 +80,7 @@ pub struct InitArgs {
     #[arg(long, default_value = "./authority")]
     dir: PathBuf,
     /// Its name
-    #[arg(long, default_value = "semgate.test")]
+    #[arg(long = "name", alias = "authority", value_name = "NAME", default_value = "semgate.test")]
     authority: String,
     /// The SPIFFE trust domain of its clients
     #[arg(long, default_value = "semgate.test")]
@@ -249,7 +249,7 @@ impl InitArgs {
         }
         let wrong = |c: char| c.is_whitespace() || c.is_control() || c == '+';
         if self.authority.is_empty() || self.authority.contains(wrong) {
-            return Err(Fault::new("`--authority` is empty, or has a space, a control character or `+`")
+            return Err(Fault::new("`--name` is empty, or has a space, a control character or `+`")
                 .hint("use a name like a host name, for instance `contexts.example`")
                 .status(2));
         }

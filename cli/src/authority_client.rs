@@ -1,6 +1,6 @@
 //! Requests to an authority: who asks, and what its answers mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use semgate_statement::SigningIdentity;
@@ -8,21 +8,25 @@ use serde_json::Value;
 
 use crate::client::{Client, Reply};
 use crate::fault::{Doing, Fault};
+use crate::profile::{self, Profile};
 use crate::system::{read_chain, read_key};
 use crate::terminal::print_members;
-use crate::up_directory::UpDirectory;
+use crate::up_directory::{UpDirectory, followed};
+
+/// The directory of commands without `--dir`.
+pub const DIRECTORY: &str = "./.semgate";
 
 /// The authority and the caller's identity.
 #[derive(Debug, Args)]
 pub struct AuthorityArgs {
-    /// The directory of `semgate up`
-    #[arg(long, default_value = "./.semgate")]
-    pub(crate) dir: PathBuf,
+    /// The directory of `semgate up` or `init`; default: the authority of `semgate use`, else `./.semgate`
+    #[arg(long)]
+    dir: Option<PathBuf>,
     /// The agent of `up.json` that makes the request
     #[arg(long = "as", value_name = "AGENT", default_value = "operator")]
     speaker: String,
     /// Another authority's address; needs `--roots`, and for writing `--cert` and `--key`
-    #[arg(long, value_name = "URL", requires = "roots")]
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
     pub(crate) authority: Option<String>,
     /// PEM roots of that authority
     #[arg(long)]
@@ -42,24 +46,71 @@ pub(crate) struct AuthorityClient {
     pub(crate) roots: PathBuf,
 }
 
+/// The authority that a command asks.
+pub(crate) enum Asked {
+    /// One that a flag, a variable or a profile names.
+    Named(Profile),
+    /// That of a directory.
+    Directory(UpDirectory),
+}
+
 impl AuthorityArgs {
-    /// The log key in this place's gateway configuration; none for another authority.
+    /// The authority to ask: a flag comes before a variable, before the profile, before `./.semgate`.
+    ///
+    /// # Errors
+    /// A named authority without roots, or no such directory or profile.
+    pub(crate) fn asked(&self) -> Result<Asked, Fault> {
+        let known = match (&self.authority, &self.dir) {
+            (Some(url), _) => Some(self.named(url)?),
+            (None, Some(_)) => None,
+            (None, None) => profile::known()?,
+        };
+        let Some(mut known) = known else {
+            let dir = self.dir.as_deref().unwrap_or(Path::new(DIRECTORY));
+            return Ok(Asked::Directory(UpDirectory::open(dir)?));
+        };
+        if self.cert.is_some() {
+            (known.cert, known.key) = (self.cert.clone(), self.key.clone());
+        }
+        known.roots = self.roots.clone().unwrap_or(known.roots);
+        Ok(Asked::Named(known))
+    }
+
+    fn named(&self, url: &str) -> Result<Profile, Fault> {
+        if !url.contains("://") {
+            return Err(Fault::new("`--authority` is the address of an authority, not its name")
+                .hint("give it as `https://host:port`")
+                .status(2));
+        }
+        if let Some(known) = profile::of(url)? {
+            return Ok(known);
+        }
+        let roots = self.roots.clone().ok_or_else(|| {
+            Fault::new("`--authority` needs the roots of that authority")
+                .hint("give them with `--roots`, or once for all with `semgate use URL --roots FILE`")
+                .status(2)
+        })?;
+        let authority = url.trim_end_matches('/').to_owned();
+        Ok(Profile { authority, roots, log_key: None, cert: None, key: None })
+    }
+
+    /// The log key in the gateway's configuration of the directory, or of the profile; none for another authority.
     pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
-        match &self.authority {
-            Some(_) => Ok(Vec::new()),
-            None => Ok(vec![crate::log::followed(&UpDirectory::open(&self.dir)?)?.log_key]),
+        match self.asked()? {
+            Asked::Named(known) => Ok(known.log_key.into_iter().collect()),
+            Asked::Directory(up_dir) => Ok(vec![followed(&up_dir)?.log_key]),
         }
     }
 
     /// The client certificate for the authority, with its key.
     pub(crate) fn identity(&self) -> Result<SigningIdentity, Fault> {
-        let (cert, key) = match (&self.authority, &self.cert, &self.key) {
+        let (cert, key) = match (self.asked()?, &self.cert, &self.key) {
             (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
-            (None, ..) => {
-                let up_dir = UpDirectory::open(&self.dir)?;
+            (Asked::Directory(up_dir), ..) => {
                 let agent = up_dir.agent(&self.speaker)?;
                 (up_dir.path(&agent.cert), up_dir.path(&agent.key))
             }
+            (Asked::Named(Profile { cert: Some(cert), key: Some(key), .. }), ..) => (cert, key),
             _ => {
                 return Err(
                     Fault::new("there is no signer").hint("name your certificate and key: `--cert`, `--key`")
@@ -74,21 +125,18 @@ impl AuthorityArgs {
     /// # Errors
     /// A file cannot be read, or there is no such agent.
     pub(crate) fn reach(&self) -> Result<AuthorityClient, Fault> {
-        if let (Some(url), Some(roots)) = (&self.authority, &self.roots) {
-            let identity = self.cert.as_deref().zip(self.key.as_deref());
-            let client = Client::new(roots, identity)?;
-            return Ok(AuthorityClient {
-                client,
-                url: url.trim_end_matches('/').to_owned(),
-                roots: roots.clone(),
-            });
+        match self.asked()? {
+            Asked::Named(known) => {
+                let identity = known.cert.as_deref().zip(known.key.as_deref());
+                let client = Client::new(&known.roots, identity)?;
+                Ok(AuthorityClient { client, url: known.authority, roots: known.roots })
+            }
+            Asked::Directory(up_dir) => Ok(AuthorityClient {
+                client: Client::of_agent(&up_dir, &self.speaker)?,
+                url: up_dir.up().authority_url.clone(),
+                roots: up_dir.path(&up_dir.up().roots),
+            }),
         }
-        let up_dir = UpDirectory::open(&self.dir)?;
-        Ok(AuthorityClient {
-            client: Client::of_agent(&up_dir, &self.speaker)?,
-            url: up_dir.up().authority_url.clone(),
-            roots: up_dir.path(&up_dir.up().roots),
-        })
     }
 }
 

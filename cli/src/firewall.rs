@@ -11,6 +11,8 @@ use crate::fault::{Doing, Fault};
 use crate::serving::{self, Inherited};
 use crate::settings::{self, FileFault};
 
+pub use check::{judge, remarks};
+
 /// The semantic firewall
 #[derive(Debug, Subcommand)]
 pub enum FirewallJob {

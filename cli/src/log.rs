@@ -2,11 +2,12 @@
 
 mod proof;
 mod root_trust;
+mod show;
 mod source;
 mod witness;
 
 pub use root_trust::{RootTrust, RootTrustArgs, tell_threshold};
-pub use source::{LogArgs, Source, copied, followed, log_verifier, quorum, reach};
+pub use source::{LogArgs, Source, copied, log_verifier, quorum, reach};
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;
@@ -30,6 +31,8 @@ const NOT_VERIFIED: u8 = 4;
 pub enum LogJob {
     /// Replay the log, and compare status lists, floors and checkpoint with those served
     Verify(VerifyLog),
+    /// Show the entries of the log, once all of it is verified
+    Show(show::Show),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
     /// Make a log key, or print the verifier key of one in a device, for followers to configure
@@ -98,6 +101,7 @@ impl Key {
 pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
     match job {
         LogJob::Verify(verify) => verify.run(json),
+        LogJob::Show(show) => show.run(json),
         LogJob::Proof(proof) => proof.run(json),
         LogJob::Key(key) => key.run(json),
         LogJob::Witness(witness) => witness.run(json),
@@ -106,6 +110,16 @@ pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
 
 impl VerifyLog {
     fn run(self, json: bool) -> Result<u8, Fault> {
+        let report = self.report(json)?;
+        print(&shown(&report), json);
+        self.judge(&report)
+    }
+
+    /// Verifies the log.
+    ///
+    /// # Errors
+    /// The first fault of the log.
+    fn report(&self, json: bool) -> Result<LogReport, Fault> {
         let mut source = self.which.open(self.at.as_deref())?;
         if !json {
             tell!("verifying {}", source.shown);
@@ -132,8 +146,12 @@ impl VerifyLog {
             )),
         })?;
         tell_threshold(source.config.root_threshold, report.root_threshold);
-        print(&shown(&report), json);
-        if report.next_update > now || self.allow_expired {
+        Ok(report)
+    }
+
+    /// Judges the age of its head.
+    fn judge(&self, report: &LogReport) -> Result<u8, Fault> {
+        if report.next_update > now() || self.allow_expired {
             return Ok(0);
         }
         Err(Fault::new(format_args!(

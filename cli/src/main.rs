@@ -32,6 +32,7 @@ mod cert;
 mod client;
 mod context;
 mod demo;
+mod doctor;
 mod fault;
 mod firewall;
 mod init;
@@ -42,6 +43,7 @@ mod memory;
 mod misuse;
 mod names;
 mod policy;
+mod profile;
 mod protect;
 mod sample_agent;
 mod say;
@@ -97,6 +99,8 @@ enum Job {
     Init(init::Init),
     Protect(protect::Protect),
     Call(call::Call),
+    Use(profile::Use),
+    Doctor(doctor::Doctor),
     #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
@@ -160,6 +164,8 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
+        Job::Doctor(doctor) => block_on(doctor.run(json)),
+        Job::Use(used) => used.run(json),
         Job::Call(call) => block_on(call.run(json)),
         Job::Protect(protect) => block_on(protect.run(json)),
         Job::Init(init) => block_on(init.run(json)),

@@ -229,3 +229,46 @@ pub fn write_up(dir: &Path, up: &UpFile) -> Result<(), Fault> {
     let text = serde_json::to_vec_pretty(up).doing("writing `up.json`")?;
     replace(&dir.join(UP_JSON), &text)
 }
+
+/// The gateway's trust in the one authority that it follows.
+pub struct FollowedAuthority {
+    /// The verifier key of its log.
+    pub log_key: String,
+    /// Its name.
+    pub name: String,
+    /// Number of root keys that spoke for its root before the first trust list.
+    pub root_threshold: u64,
+}
+
+/// The one authority that the gateway of this place follows.
+///
+/// # Errors
+/// The configuration cannot be read.
+pub fn followed(up_dir: &UpDirectory) -> Result<FollowedAuthority, Fault> {
+    let path = up_dir.path(&up_dir.up().firewall_config);
+    let shown = format!("`{}`", path.display());
+    let config: toml::Value = toml::from_str(&read(&path)?).hinted(
+        &shown,
+        format_args!("`semgate firewall check --config {}` shows the same fault", path.display()),
+    )?;
+    let authority = config.get("authority").and_then(|a| a.get(0));
+    let member = |name: &str| authority.and_then(|a| a.get(name));
+    let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
+    let missing = || {
+        Fault::new(format_args!("{shown} names no authority"))
+            .hint("an `[[authority]]` has `name` and `log_key`: docs/reference/config.md")
+    };
+    let root_threshold = match member("root_threshold") {
+        None => 1,
+        Some(number) => number.as_integer().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
+            Fault::new(format_args!("{shown}: `root_threshold` is not a number of keys")).hint(
+                "give the number of root keys that first spoke for the root of the authority, for instance 2",
+            )
+        })?,
+    };
+    Ok(FollowedAuthority {
+        log_key: text("log_key").ok_or_else(missing)?,
+        name: text("name").ok_or_else(missing)?,
+        root_threshold,
+    })
+}

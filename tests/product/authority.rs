@@ -277,7 +277,7 @@ fn certificates_made_by_hand_sign_only_what_can_be_verified() {
         assert!(output.status.code() == Some(2) && shown.contains(why), "{words:?}: {shown}");
     };
     refused(&["authority", "init", "--publisher", "notspiffe"], "`--publisher`: `notspiffe`: ");
-    refused(&["authority", "init", "--authority", "bad name!"], "`--authority` is empty, or has a space");
+    refused(&["authority", "init", "--authority", "bad name!"], "`--name` is empty, or has a space");
     refused(&["log", "proof", "1", "--since", "5"], "cannot be used with");
     refused(&["trust", "draft", "--add-log", "banana"], "`--add-log`: `banana`: ");
     assert!(!temporary.path().join("authority").exists(), "nothing was made");
@@ -385,7 +385,7 @@ fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
     let shown = String::from_utf8_lossy(&nowhere.stderr).into_owned();
     assert!(shown.contains("`nodir` is neither an address nor a directory"), "{shown}");
     assert_eq!(nowhere.status.code(), Some(4), "nothing is said about a log that is not there");
-    let other = up.semgate(&["log", "verify", "--authority", "other.test"]);
+    let other = up.semgate(&["log", "verify", "--authority-name", "other.test"]);
     assert_eq!(
         other.status.code(),
         Some(1),

@@ -1,7 +1,10 @@
 //! The first hour of somebody who has an agent: from its address to a gateway in front of it, by the commands alone.
 
 mod addresses;
+mod examples;
+mod looked_at;
 mod made;
+mod profiles;
 mod protected;
 mod protocols;
 

@@ -405,8 +405,17 @@ fn feed_status_issuing_and_log_keys_change_under_traffic_and_the_gateway_is_neve
     good(&by_first(&["log", "proof", "--check", text(&proof)]));
     // a stranger with the first log key alone walks from list to list
     let roots = dir.join("roots.pem");
-    let words =
-        ["log", "verify", &url, "--roots", text(&roots), "--log-key", &first, "--authority", "semgate.test"];
+    let words = [
+        "log",
+        "verify",
+        &url,
+        "--roots",
+        text(&roots),
+        "--log-key",
+        &first,
+        "--authority-name",
+        "semgate.test",
+    ];
     good(&semgate(&words));
     end(running);
 }

@@ -2,10 +2,13 @@
 //! block before it.
 
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::support::python;
 
 const PAGE: &str = include_str!("../../docs/tutorial.md");
 
@@ -55,6 +58,32 @@ fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// A `python3` with both SDKs, as a reader installs them: the tests keep each in an environment of its own.
+fn python3(dir: &Path) {
+    let (a2a, mcp) = (python::interpreter().display(), python::with_mcp().display());
+    let text = format!(
+        "#!/bin/sh\nif [ -f \"$1\" ] && grep -q '^from mcp' \"$1\"; then exec {mcp} -B \"$@\"; fi\nexec {a2a} -B \"$@\"\n"
+    );
+    let path = dir.join("python3");
+    std::fs::create_dir_all(dir).unwrap();
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A `PATH` with the binary and that `python3` first.
+pub fn path_with_sdks(dir: &Path) -> String {
+    let own = dir.join("bin");
+    python3(&own);
+    let binary = Path::new(env!("CARGO_BIN_EXE_semgate")).parent().unwrap();
+    format!("{}:{}:{}", own.display(), binary.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Copies `examples/`.
+fn copy_examples(to: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/.");
+    assert!(Command::new("cp").arg("-R").args([&from, to]).status().unwrap().success());
+}
+
 /// The shell with everything that it started.
 struct Shell(Child);
 
@@ -69,12 +98,12 @@ impl Drop for Shell {
 
 /// Runs the script and returns whether it succeeded.
 fn run(dir: &Path, script: &str) -> bool {
-    let binary = Path::new(env!("CARGO_BIN_EXE_semgate")).parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    copy_examples(dir);
     let child = Command::new("sh")
         .args(["-c", script])
         .current_dir(dir)
-        .env("PATH", path)
+        .env("PATH", path_with_sdks(dir))
+        .env("XDG_CONFIG_HOME", dir)
         .stdin(Stdio::null())
         .stdout(File::create(dir.join("stdout.log")).unwrap())
         .stderr(File::create(dir.join("stderr.log")).unwrap())
@@ -109,6 +138,15 @@ fn the_tutorial_works_word_for_word() {
         let output = output.split(&marker(n + 1)).next().unwrap();
         assert!(fits(shown, output), "step {n} shows\n{shown}\nand prints\n{output}\n{}", all());
     }
+}
+
+#[test]
+fn six_commands_without_toml_protect_a_stock_agent_and_a_stock_server() {
+    let section = PAGE.split("\n## ").find(|section| section.starts_with("2. Protect them")).unwrap();
+    let block = section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let commands: Vec<&str> = block.lines().collect();
+    assert!(commands.len() <= 6 && commands.iter().all(|line| line.starts_with("semgate ")), "{commands:?}");
+    assert!(!PAGE.contains(".toml <<") && !PAGE.contains("[[route]]"), "no TOML is written by hand");
 }
 
 #[test]

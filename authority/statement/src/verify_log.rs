@@ -273,6 +273,7 @@ impl Check<'_, '_> {
             floors: replay.floors().len(),
             root_threshold: self.served.anchors.threshold(),
             overrides: overrides(&entries, &replay, &self.config.prefix),
+            entries,
         })
     }
 

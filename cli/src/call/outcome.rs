@@ -24,7 +24,7 @@ pub fn of_answer(reply: &Reply) -> SendOutcome {
         return SendOutcome { status: reply.status, ..refused };
     }
     let shown = body.get("result").or_else(|| body.get("error")).cloned();
-    SendOutcome { reply: shown, ..outer }
+    SendOutcome { reply: shown.or(Some(body)), ..outer }
 }
 
 /// The gateway's problem document: in the data of a JSON-RPC error, or in the details of HTTP+JSON.

@@ -13,12 +13,12 @@ use semgate_statement::{
 };
 
 use super::files::verified;
-use crate::authority_client::{AuthorityArgs, AuthorityClient, answer};
+use crate::authority_client::{Asked, AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
-use crate::log::{followed, tell_threshold};
+use crate::log::tell_threshold;
 use crate::system::{now, read_roots};
 use crate::trust::{LocalTrust, follow_once, root_statements};
-use crate::up_directory::UpDirectory;
+use crate::up_directory::followed;
 
 /// Trust settings for another authority; for that of `--dir` they come from its gateway.
 #[derive(Debug, Args)]
@@ -52,12 +52,17 @@ impl Keys {
     /// A directory or a file cannot be read.
     pub fn resolve(&self, at: &AuthorityArgs) -> Result<AuthorityKeys, Fault> {
         let reach = at.reach()?;
-        if at.authority.is_some() {
-            let log = self.log_key.iter().map(|key| key.trim().to_owned()).collect();
-            return Ok(AuthorityKeys { reach, log, threshold: self.root_threshold.unwrap_or(1) });
+        match at.asked()? {
+            Asked::Named(named) => {
+                let log = self.log_key.clone().or(named.log_key).map(|key| key.trim().to_owned());
+                let threshold = self.root_threshold.unwrap_or(1);
+                Ok(AuthorityKeys { reach, log: log.into_iter().collect(), threshold })
+            }
+            Asked::Directory(up_dir) => {
+                let known = followed(&up_dir)?;
+                Ok(AuthorityKeys { reach, log: vec![known.log_key], threshold: known.root_threshold })
+            }
         }
-        let known = followed(&UpDirectory::open(&at.dir)?)?;
-        Ok(AuthorityKeys { reach, log: vec![known.log_key], threshold: known.root_threshold })
     }
 }
 

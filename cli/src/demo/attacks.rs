@@ -11,9 +11,9 @@ use super::{Expected, SceneResult, SceneVerdict};
 use crate::authority_client::answer;
 use crate::client::Client;
 use crate::fault::{Doing, Fault};
-use crate::log::followed;
 use crate::say::SendOutcome;
 use crate::system::{now, read_roots, ring_random};
+use crate::up_directory::followed;
 
 const PAYMENT: &str = "urn:contexts:payment:v1.1";
 const TRANSFER: &str =

@@ -49,7 +49,9 @@ impl Check {
         let mut summary = summary(&config, &checked);
         summary.extend(asked.iter().map(answer));
         self.print(&config, summary, json)?;
-        warn(&config, &checked);
+        for remark in remarks(&config, &checked) {
+            tell!("warning: {remark}");
+        }
         judge(&checked)?;
         match asked.iter().filter(|one| one.answer.is_err()).count() {
             0 => Ok(0),
@@ -153,44 +155,33 @@ fn answer(asked: &Asked) -> String {
     }
 }
 
-/// Warns of what stops nothing.
-fn warn(config: &Config, checked: &Checked) {
+/// Remarks about a configuration that would start, one line each. They stop nothing.
+pub fn remarks(config: &Config, checked: &Checked) -> Vec<String> {
     let wrong = &checked.policies_wrong;
-    for waiting in checked.policies_waiting.iter().filter(|fault| !wrong.contains(fault)) {
-        tell!("until the contexts are known, nothing passes: {waiting}");
-    }
-    for why in &checked.policies_idle {
-        tell!("warning: `policies`: {why}");
-    }
-    for fault in &checked.shadow_faults {
-        tell!("the shadow policies would decide nothing: {fault}");
-    }
-    for why in &checked.floors {
-        tell!("warning: `[floors]`: {why}");
-    }
-    for (authority, key) in &checked.unlisted_log_keys {
-        tell!(
-            "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`: check for a typing error, or the key of another log"
-        );
-    }
-    for path in &checked.open_secrets {
-        tell!(
-            "warning: `{}` is readable by users other than its owner: it must have mode 0600",
-            path.display()
-        );
-    }
-    for one in checked.certificates.iter().filter(|one| one.soon) {
+    let waiting = checked.policies_waiting.iter().filter(|fault| !wrong.contains(fault));
+    let mut all: Vec<String> =
+        waiting.map(|why| format!("until the contexts are known, nothing passes: {why}")).collect();
+    all.extend(checked.unserved.iter().map(|urn| {
+        format!("no authority serves `{urn}`, so its operations are refused: its authority publishes it with `publish_at_start`")
+    }));
+    all.extend(checked.policies_idle.iter().map(|why| format!("`policies`: {why}")));
+    all.extend(
+        checked.shadow_faults.iter().map(|why| format!("the shadow policies would decide nothing: {why}")),
+    );
+    all.extend(checked.floors.iter().map(|why| format!("`[floors]`: {why}")));
+    all.extend(checked.unlisted_log_keys.iter().map(|(authority, key)| {
+        format!("`log_key` of `{authority}`: no trust list of its log names `{key}`: check for a typing error, or the key of another log")
+    }));
+    all.extend(checked.open_secrets.iter().map(|path| {
+        format!("`{}` is readable by users other than its owner: it must have mode 0600", path.display())
+    }));
+    all.extend(checked.certificates.iter().filter(|one| one.soon).map(|one| {
         let (file, subject, days) = (one.file.display(), &one.subject, one.days_left);
-        tell!("warning: `{file}`: `{subject}` ends in {days} days: renew it with `semgate cert renew`");
-    }
-    for why in checked
-        .default_contexts
-        .iter()
-        .cloned()
-        .chain(config.routes.iter().flat_map(|route| strays(config, route)))
-    {
-        tell!("warning: {why}");
-    }
+        format!("`{file}`: `{subject}` ends in {days} days: renew it with `semgate cert renew`")
+    }));
+    all.extend(checked.default_contexts.iter().cloned());
+    all.extend(config.routes.iter().flat_map(|route| strays(config, route)));
+    all
 }
 
 /// Settings of a route that lead nowhere: lines of no authority, and a receiver of no trust domain.
@@ -219,7 +210,7 @@ fn strays(config: &Config, route: &RouteConfig) -> Vec<String> {
 }
 
 /// Refuses what would start and let nothing pass.
-fn judge(checked: &Checked) -> Result<(), Fault> {
+pub fn judge(checked: &Checked) -> Result<(), Fault> {
     if !checked.policies_wrong.is_empty() {
         let why = checked.policies_wrong.join("; ");
         return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}")).hint(

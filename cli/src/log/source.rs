@@ -12,17 +12,19 @@ use semgate_statement::verify_log::{FetchFault, named_authority};
 use semgate_statement::{CosignerVerifier, Fetch, FollowerConfig, LogVerifier, Quorum};
 use tokio::runtime::Runtime;
 
+use crate::authority_client::{Asked, DIRECTORY};
 use crate::client::{Client, Session};
 use crate::fault::{Doing, Fault};
-use crate::system::{read, read_roots};
-use crate::up_directory::UpDirectory;
+use crate::profile;
+use crate::system::read_roots;
+use crate::up_directory::{UpDirectory, followed};
 
 /// The log, and the keys that verify it.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// The directory of `semgate up`, for options that are not given
-    #[arg(long, default_value = "./.semgate")]
-    dir: PathBuf,
+    /// The directory of `semgate up` or `init`, for options that are not given; default: the authority of `semgate use`, else `./.semgate`
+    #[arg(long)]
+    dir: Option<PathBuf>,
     /// PEM roots, instead of those of `--dir`
     #[arg(long)]
     roots: Option<PathBuf>,
@@ -36,9 +38,12 @@ pub struct LogArgs {
     /// count. Default: that of `--dir`, or 1 with given roots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: Option<u64>,
-    /// The authority's name; default, with given roots and log key: the name in the verified head
-    #[arg(long)]
+    /// The authority's address, or that of a mirror
+    #[arg(long, value_name = "URL")]
     authority: Option<String>,
+    /// The authority's name; default, with given roots and log key: the name in the verified head
+    #[arg(long, value_name = "NAME")]
+    authority_name: Option<String>,
     /// The verifier key of a witness whose cosignature counts
     #[arg(long = "witness", value_name = "VKEY")]
     witnesses: Vec<String>,
@@ -75,19 +80,21 @@ impl LogArgs {
     /// # Errors
     /// Keys or roots are neither given nor known, or cannot be read.
     pub fn open(&self, at: Option<&str>) -> Result<Source, Fault> {
-        if self.authority.as_deref().is_some_and(|name| name.contains("://")) {
-            return Err(Fault::new("`--authority` is the name of an authority here, not its address")
-                .hint("give an address to `log proof` as `--from`, and to `log verify` without an option")
+        if self.authority.as_deref().is_some_and(|url| !url.contains("://")) {
+            return Err(Fault::new("`--authority` is the address of an authority, not its name")
+                .hint("give its name as `--authority-name`")
                 .status(2));
         }
-        let up_dir = match (at, &self.roots, &self.log_key) {
+        let at = at.or(self.authority.as_deref());
+        let asked = match (at, &self.roots, &self.log_key) {
             (Some(_), Some(_), Some(_)) => None,
-            _ => Some(UpDirectory::open(&self.dir)?),
+            _ => Some(self.asked()?),
         };
-        let LogTrust { roots, root_threshold, log, name: known } = self.trust_from(up_dir.as_ref())?;
-        let shown = match (at, &up_dir) {
+        let LogTrust { roots, root_threshold, log, name: known } = self.trust_from(asked.as_ref())?;
+        let shown = match (at, &asked) {
             (Some(at), _) => at.trim_end_matches('/').to_owned(),
-            (None, Some(place)) => place.up().authority_url.clone(),
+            (None, Some(Asked::Directory(up_dir))) => up_dir.up().authority_url.clone(),
+            (None, Some(Asked::Named(named))) => named.authority.clone(),
             (None, None) => {
                 return Err(Fault::new("no log is named")
                     .hint("name an authority or a mirror as `https://…`, or the directory of a mirror"));
@@ -95,7 +102,7 @@ impl LogArgs {
         };
         let mut fetch = reach(&shown, self.tls_roots.as_deref().unwrap_or(&roots))?;
         let roots = read_roots(&roots)?;
-        let authority = match self.authority.clone().or(known) {
+        let authority = match self.authority_name.clone().or(known) {
             Some(name) => name,
             None => named_authority(fetch.as_mut(), &roots).map_err(super::fault)?,
         };
@@ -109,22 +116,41 @@ impl LogArgs {
     /// The directory whose keys verify a log at a named address, if not all were given: it may be of another authority.
     pub fn lending_directory(&self, at: Option<&str>) -> Option<&Path> {
         let given = self.roots.is_some() && self.log_key.is_some();
-        (at.is_some() && !given).then_some(self.dir.as_path())
+        let dir = self.dir.as_deref().unwrap_or(Path::new(DIRECTORY));
+        (at.is_some() && !given).then_some(dir)
+    }
+
+    /// The authority whose keys verify what was not given: of the directory, or of the profile. The profile's keys verify a log at another
+    /// address too, such as a mirror.
+    fn asked(&self) -> Result<Asked, Fault> {
+        if self.dir.is_none()
+            && let Some(known) = profile::known()?
+        {
+            return Ok(Asked::Named(known));
+        }
+        Ok(Asked::Directory(UpDirectory::open(self.dir.as_deref().unwrap_or(Path::new(DIRECTORY)))?))
     }
 
     /// The trust in the authority, for commands without a log.
     ///
     /// # Errors
     /// Roots or a log key are neither given nor known.
-    fn trust_from(&self, up_dir: Option<&UpDirectory>) -> Result<LogTrust, Fault> {
+    fn trust_from(&self, asked: Option<&Asked>) -> Result<LogTrust, Fault> {
         let missing = |what: &str| {
             Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
                 .hint("give `--roots` and `--log-key`, as the operator of the authority published them")
         };
-        let known = up_dir.map(super::followed).transpose()?;
-        let roots = self.roots.clone().or_else(|| up_dir.map(|p| p.path(&p.up().roots)));
+        let (up_dir, named) = match asked {
+            Some(Asked::Directory(up_dir)) => (Some(up_dir), None),
+            Some(Asked::Named(named)) => (None, Some(named)),
+            None => (None, None),
+        };
+        let known = up_dir.map(followed).transpose()?;
+        let roots = self.roots.clone().or_else(|| named.map(|named| named.roots.clone()));
+        let roots = roots.or_else(|| up_dir.map(|p| p.path(&p.up().roots)));
         let roots = roots.ok_or_else(|| missing("roots"))?;
-        let key = self.log_key.clone().or_else(|| known.as_ref().map(|known| known.log_key.clone()));
+        let key = self.log_key.clone().or_else(|| named?.log_key.clone());
+        let key = key.or_else(|| known.as_ref().map(|known| known.log_key.clone()));
         let log = log_verifier(&key.ok_or_else(|| missing("log key"))?)?;
         let of_dir = known.filter(|_| self.roots.is_none());
         let root_threshold = of_dir.as_ref().map_or(1, |known| known.root_threshold);
@@ -137,11 +163,11 @@ impl LogArgs {
     /// # Errors
     /// It is neither given nor known.
     pub fn trust(&self) -> Result<LogTrust, Fault> {
-        let up_dir = match (&self.roots, &self.log_key) {
+        let asked = match (&self.roots, &self.log_key) {
             (Some(_), Some(_)) => None,
-            _ => Some(UpDirectory::open(&self.dir)?),
+            _ => Some(self.asked()?),
         };
-        self.trust_from(up_dir.as_ref())
+        self.trust_from(asked.as_ref())
     }
 
     /// The witnesses that must have cosigned a checkpoint.
@@ -290,47 +316,4 @@ impl Fetch for InDirectory {
         let files = std::fs::read_dir(self.0.join(DELTAS.trim_start_matches('/')));
         sizes(files.into_iter().flatten().flatten().filter_map(|file| file.file_name().into_string().ok()))
     }
-}
-
-/// The gateway's trust in the one authority that it follows.
-pub struct FollowedAuthority {
-    /// The verifier key of its log.
-    pub log_key: String,
-    /// Its name.
-    pub name: String,
-    /// Number of root keys that spoke for its root before the first trust list.
-    pub root_threshold: u64,
-}
-
-/// The one authority that the gateway of this place follows.
-///
-/// # Errors
-/// The configuration cannot be read.
-pub fn followed(up_dir: &UpDirectory) -> Result<FollowedAuthority, Fault> {
-    let path = up_dir.path(&up_dir.up().firewall_config);
-    let shown = format!("`{}`", path.display());
-    let config: toml::Value = toml::from_str(&read(&path)?).hinted(
-        &shown,
-        format_args!("`semgate firewall check --config {}` shows the same fault", path.display()),
-    )?;
-    let authority = config.get("authority").and_then(|a| a.get(0));
-    let member = |name: &str| authority.and_then(|a| a.get(name));
-    let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
-    let missing = || {
-        Fault::new(format_args!("{shown} names no authority"))
-            .hint("an `[[authority]]` has `name` and `log_key`: docs/reference/config.md")
-    };
-    let root_threshold = match member("root_threshold") {
-        None => 1,
-        Some(number) => number.as_integer().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
-            Fault::new(format_args!("{shown}: `root_threshold` is not a number of keys")).hint(
-                "give the number of root keys that first spoke for the root of the authority, for instance 2",
-            )
-        })?,
-    };
-    Ok(FollowedAuthority {
-        log_key: text("log_key").ok_or_else(missing)?,
-        name: text("name").ok_or_else(missing)?,
-        root_threshold,
-    })
 }

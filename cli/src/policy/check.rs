@@ -9,7 +9,7 @@ use semgate_policies::{Policies, PolicySource};
 use serde_json::json;
 
 use super::analysis::{Analysis, Outcome};
-use super::inputs::{self, Typed, Typing};
+use super::inputs::{self, TypedBy, Typing};
 use crate::fault::{Doing, Fault};
 
 /// The policies, and the contexts beside them.
@@ -36,7 +36,7 @@ impl CheckPolicies {
         let directory = typed.directory(self.policies.as_deref())?;
         let source = inputs::source(&directory)?;
         typed.announce();
-        let Typed { contexts, floors, own, unjudged, .. } = typed;
+        let TypedBy { contexts, floors, own, unjudged, .. } = typed;
         if self.schema {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
             out!("{schema}");

@@ -2,7 +2,7 @@
 
 mod typed;
 
-pub use typed::{Typed, Typing};
+pub use typed::{TypedBy, Typing};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub fn load(
 ///
 /// # Errors
 /// As [`source`] and [`load`].
-pub fn explainer(dir: &Path, typed: &Typed, json: bool) -> Result<Explainer, Fault> {
+pub fn explainer(dir: &Path, typed: &TypedBy, json: bool) -> Result<Explainer, Fault> {
     let source = source(dir)?;
     typed.announce();
     Explainer::load(&source, &typed.contexts, &PolicyLimits::default())

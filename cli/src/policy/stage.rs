@@ -14,7 +14,7 @@ use semgate_protocol::{Binding, Call, a2a::Version, mcp};
 use serde_json::Value;
 
 use super::case::{Case, ConceptSubject, Exchange, Subject};
-use super::inputs::Typed;
+use super::inputs::TypedBy;
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
 
@@ -24,7 +24,7 @@ const NOON: u64 = 1_780_315_200;
 /// Policies and contexts that judge messages.
 pub struct PolicyStage {
     policies: Arc<Policies>,
-    typed: Typed,
+    typed: TypedBy,
 }
 
 /// The result of a case.
@@ -72,7 +72,7 @@ pub const PERMITTED: &str = "permitted";
 
 impl PolicyStage {
     /// A stage with these policies, and the contexts that typed them.
-    pub fn new(policies: Policies, typed: Typed) -> Self {
+    pub fn new(policies: Policies, typed: TypedBy) -> Self {
         Self { policies: Arc::new(policies), typed }
     }
 
@@ -184,7 +184,7 @@ impl PolicyStage {
     }
 
     fn inspector(&self) -> Result<Inspector, Fault> {
-        let Typed { views, floors, prefix, .. } = &self.typed;
+        let TypedBy { views, floors, prefix, .. } = &self.typed;
         let policies = Arc::clone(&self.policies);
         let generation =
             Generation::new(views.clone(), policies, floors.clone(), prefix.clone()).doing("stage")?;

@@ -27,7 +27,7 @@ use crate::control::follow::{self, Memory, Recognisers};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
 use crate::server::own_certificates::OwnCertificate;
-use crate::server::sockets::Bound as Socket;
+use crate::server::sockets::BoundSocket;
 
 pub use online::{Asked, check_online};
 
@@ -188,7 +188,12 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
 ///
 /// # Errors
 /// The fault that stopped the start, or the thread that ended. Other failures refuse messages instead.
-pub async fn run<R, S>(config: Config, inherited: Vec<Socket>, ready: R, shutdown: S) -> Result<(), RunFault>
+pub async fn run<R, S>(
+    config: Config,
+    inherited: Vec<BoundSocket>,
+    ready: R,
+    shutdown: S,
+) -> Result<(), RunFault>
 where
     R: FnOnce(Bound),
     S: Future<Output = ()>,

@@ -233,11 +233,16 @@ fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digest
     }
 }
 
+/// Advice where a context of the house is missing.
+const ASK: &str = "ask the operator: it is shipped with the gateway";
+
 /// The refusal of a URN without a publication. For a context of the house the operator learns the remedy.
 fn unpublished(generation: &Generation, urn: &ContextUrn) -> Refusal {
-    let refusal = unknown("the context is not published", "");
     let ships = generation.binding_of(urn).is_some() || generation.extension() == urn.as_str();
-    if ships { refusal.with_detail(unserved(urn)) } else { refusal }
+    if !ships {
+        return unknown("the context is not published", "");
+    }
+    unknown("the context of the protocol is not published", ASK).with_detail(unserved(urn))
 }
 
 fn unserved(urn: &ContextUrn) -> String {
@@ -286,8 +291,7 @@ fn protocol<'c>(
     match case.generation.protocol(message.binding) {
         Some(protocol) => vocabulary(case, protocol),
         None => {
-            let hint = "ask the operator: it is shipped with the gateway";
-            let refusal = unknown("the context of the protocol is not published", hint);
+            let refusal = unknown("the context of the protocol is not published", ASK);
             let urn = case.generation.protocol_urn(message.binding);
             Err(urn.map_or(refusal.clone(), |urn| refusal.with_detail(unserved(urn))))
         }

@@ -18,11 +18,11 @@ fn init_protects_an_agent_and_a_server_and_its_next_commands_work_word_for_word(
     let printed = good(&["init", text(dir), "--mcp", &mcp, "--a2a", &a2a]);
     let commands: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     assert_eq!(commands.len(), 4, "{printed}");
-    let script = format!("set -e\n{}\nkill %1\nwait\n", commands.join("\n"));
+    let script = format!("set -e\n{}\nkill $!\nwait\n", commands.join("\n"));
     let path = std::path::Path::new(SEMGATE).parent().unwrap();
     let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
-    let mut shell = Command::new("bash");
-    let output = shell.args(["-m", "-c", &script]).env("PATH", path).stdin(Stdio::null()).output().unwrap();
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", &script]).env("PATH", path).stdin(Stdio::null()).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(out.contains("2 case(s), 0 failed") && out.contains("ALLOWED"), "{out}{err}");
     assert!(out.contains("size: 4"), "the log has the protocols' contexts and that of the tools: {out}{err}");

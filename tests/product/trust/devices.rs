@@ -182,7 +182,7 @@ impl Stage {
         self.ask(&["--json", "context", "publish", text(&file)])
     }
 
-    /// Everything that is served, replayed from outside by roots and log key alone; answers how many contexts are listed.
+    /// Everything that is served, replayed from outside by roots and log key alone; answers how many contexts of the line `shop` are listed.
     fn verified(&self) -> usize {
         let roots = self.at("roots.pem");
         good(&self.semgate(&[
@@ -195,7 +195,8 @@ impl Stage {
             &self.log_key,
         ]));
         let listed: Value = serde_json::from_str(&good(&self.ask(&["--json", "context", "list"]))).unwrap();
-        listed["contexts"].as_array().unwrap().len()
+        let urns = listed["contexts"].as_array().unwrap().iter().map(|one| one["urn"].as_str().unwrap());
+        urns.filter(|urn| urn.starts_with("urn:contexts:shop:")).count()
     }
 }
 

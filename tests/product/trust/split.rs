@@ -97,8 +97,8 @@ fn strangers_are_told_what_they_may_have_wrong(split: &Split) {
     let words = ["log", "verify", url, "--roots", text(&foreign), "--log-key", key.trim()];
     refused(&semgate(&words), "no secure connection to");
     refused(
-        &split.stranger(&["log", "proof", "0", "--authority", url], 2),
-        "is the name of an authority here",
+        &split.stranger(&["log", "proof", "0", "--authority", "semgate.test"], 2),
+        "give its name as `--authority-name`",
     );
 }
 

@@ -88,6 +88,8 @@ pub struct Overridden {
 /// The result of a successful check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LogReport {
+    /// The verified entries, in order, as logged.
+    pub entries: Vec<Vec<u8>>,
     /// Size of the log.
     pub size: u64,
     /// Issue time of its head, in seconds since the epoch.

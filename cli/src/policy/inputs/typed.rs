@@ -33,7 +33,7 @@ pub struct Typing {
 }
 
 /// Contexts with everything that a gateway knows about them.
-pub struct Typed {
+pub struct TypedBy {
     /// All documents, in any status, because policies may name them.
     pub contexts: Vec<Arc<Context>>,
     /// All floors.
@@ -62,7 +62,7 @@ impl Typing {
     ///
     /// # Errors
     /// A file, the state of the gateway or the authority cannot be read or verified, or it knows no context.
-    pub fn read(&self) -> Result<Typed, Fault> {
+    pub fn read(&self) -> Result<TypedBy, Fault> {
         let mut typed = match &self.config {
             Some(file) => self.remembered(file)?,
             None if self.at.authority.is_some() => self.served()?,
@@ -78,19 +78,19 @@ impl Typing {
         Ok(typed)
     }
 
-    fn library(&self) -> Result<Typed, Fault> {
+    fn library(&self) -> Result<TypedBy, Fault> {
         let contexts = self.contexts.read()?;
         let by = self.contexts.shown(contexts.len());
         let view = View::of_documents(contexts.iter().cloned());
-        Ok(Typed { contexts, by, ..Typed::of(vec![Arc::new(view)]) })
+        Ok(TypedBy { contexts, by, ..TypedBy::of(vec![Arc::new(view)]) })
     }
 
     /// The memory of a gateway's followers, verified as the gateway verifies it.
-    fn remembered(&self, file: &Path) -> Result<Typed, Fault> {
+    fn remembered(&self, file: &Path) -> Result<TypedBy, Fault> {
         let config = crate::firewall::load(file)?;
         let Remembered { views, floors, unheard } = semgate_gateway::remembered(&config)
             .hinted(format_args!("the state of `{}`", file.display()), "ask as the user of the gateway")?;
-        let mut typed = self.candidates(Typed::of(views))?;
+        let mut typed = self.candidates(TypedBy::of(views))?;
         let names: Vec<&str> = config.authorities.iter().map(|authority| authority.name.as_str()).collect();
         if typed.contexts.is_empty() {
             return Err(Fault::new(format_args!(
@@ -118,13 +118,13 @@ impl Typing {
         typed.floors = floors;
         typed.own = config.floors.iter().cloned().collect();
         typed.prefix = config.prefix.clone();
-        Ok(Typed { config: Some(config), ..typed })
+        Ok(TypedBy { config: Some(config), ..typed })
     }
 
     /// The contexts of an authority, fetched and verified as a gateway does.
-    fn served(&self) -> Result<Typed, Fault> {
+    fn served(&self) -> Result<TypedBy, Fault> {
         let view = crate::block_on(async { self.keys.resolve(&self.at)?.view().await })?;
-        let mut typed = Typed::of(vec![view]);
+        let mut typed = TypedBy::of(vec![view]);
         typed.floors = typed.views.iter().flat_map(|view| view.floors().clone()).collect();
         let mut typed = self.candidates(typed)?;
         if typed.contexts.is_empty() {
@@ -136,7 +136,7 @@ impl Typing {
     }
 
     /// Adds the files of `--context` to the view that holds their line.
-    fn candidates(&self, mut typed: Typed) -> Result<Typed, Fault> {
+    fn candidates(&self, mut typed: TypedBy) -> Result<TypedBy, Fault> {
         for candidate in self.contexts.files()? {
             let line = candidate.urn().line();
             let Some(view) = typed.views.iter_mut().find(|view| view.lines().holds(line).is_some()) else {
@@ -145,7 +145,7 @@ impl Typing {
             };
             *view = Arc::new(view.on_trial([candidate]));
         }
-        Ok(Typed { contexts: documents(&typed.views), ..typed })
+        Ok(TypedBy { contexts: documents(&typed.views), ..typed })
     }
 }
 
@@ -156,7 +156,7 @@ fn documents(views: &[Arc<View>]) -> Vec<Arc<Context>> {
     all
 }
 
-impl Typed {
+impl TypedBy {
     fn of(views: Vec<Arc<View>>) -> Self {
         let views: Vec<_> = views.iter().map(|view| Arc::new(view.on_trial([]))).collect();
         Self {

@@ -17,7 +17,7 @@ use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::spans::{Collector, Finished};
 use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
 use crate::server::materials::Materials;
-use crate::server::sockets::{Bound as Socket, Sockets};
+use crate::server::sockets::{BoundSocket, Sockets};
 use arc_swap::ArcSwap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Running {
 /// Parts that a gateway gets from the process around it.
 pub(super) struct Outside {
     /// Bound sockets.
-    pub(super) inherited: Vec<Socket>,
+    pub(super) inherited: Vec<BoundSocket>,
     /// SIGHUP, handled from before the start is reported.
     pub(super) hangups: Signal,
 }
