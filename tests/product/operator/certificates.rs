@@ -132,6 +132,12 @@ fn a_certificate_is_shown_and_renewed_with_its_names() {
         "names of loopback by default"
     );
     assert_eq!((old["issuer"].as_str(), old["days_left"].as_u64()), (Some("CN=Semgate issuing"), Some(29)));
+    let text = succeeds(&scene.dir, &["cert", "show", "gateway.pem"]);
+    assert!(
+        text.contains("usage: server, agent\n") && text.contains("names: localhost, 127.0.0.1, ::1\n"),
+        "{text}"
+    );
+    assert!(!text.contains("null") && text.contains("kind: issuer"), "{text}");
     let key = || std::fs::read(scene.dir.join("gateway.key")).unwrap();
     let before = key();
     succeeds(&scene.dir, &["cert", "renew", "gateway", "--keep-key", "--by", "tls"]);
