@@ -40,9 +40,26 @@ impl Show {
             if n > 0 {
                 out!("");
             }
-            crate::terminal::print_members(one, false);
+            for (name, value) in one.as_object().into_iter().flatten() {
+                if let Some(text) = readable(value) {
+                    out!("{name}: {text}");
+                }
+            }
         }
         Ok(())
+    }
+}
+
+/// A member for people; none if there is nothing to say.
+fn readable(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().filter_map(readable).collect();
+            (!all.is_empty()).then(|| all.join(", "))
+        }
+        other => Some(other.to_string()),
     }
 }
 

@@ -5,7 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{Scene, complaint, gateway_leaf, semgate, succeeds};
-use crate::support::{SEMGATE, Up, plain_get};
+use crate::support::gateway::free_address;
+use crate::support::{Ended, SEMGATE, Up, plain_get, wait_for};
 
 /// Runs the binary some days ago.
 fn days_ago(scene: &Scene, days: u32, words: &[&str]) {
@@ -41,6 +42,17 @@ fn an_own_certificate_that_expired_is_refused_and_one_near_its_end_is_warned_of(
     let text = complaint(&checked);
     assert!(text.contains("warning: `near.pem`: `CN=Semgate server` ends in 4 days"), "{text}");
     assert!(!text.contains("Semgate issuing"), "its issuer lives on: {text}");
+    let (listen, admin) = (free_address().to_string(), free_address());
+    let text = scene.text().replace("\"gateway.", "\"near.").replace("127.0.0.1:9443", &listen);
+    scene.writes(&format!("admin = \"{admin}\"\n{text}"));
+    let log = scene.dir.join("log");
+    let mut command = Command::new(SEMGATE);
+    command.args(["firewall", "run", "--config", "firewall.toml"]).current_dir(&scene.dir);
+    let stderr = std::fs::File::create(&log).unwrap();
+    let _gateway = Ended(command.stderr(stderr).spawn().unwrap());
+    let line =
+        "a certificate of the gateway ends soon certificate=\"`near.pem`: `CN=Semgate server` ends in 4 days";
+    wait_for(line, || std::fs::read_to_string(&log).unwrap().contains(line).then_some(()));
 }
 
 #[test]
@@ -120,6 +132,12 @@ fn a_certificate_is_shown_and_renewed_with_its_names() {
         "names of loopback by default"
     );
     assert_eq!((old["issuer"].as_str(), old["days_left"].as_u64()), (Some("CN=Semgate issuing"), Some(29)));
+    let text = succeeds(&scene.dir, &["cert", "show", "gateway.pem"]);
+    assert!(
+        text.contains("usage: server, agent\n") && text.contains("names: localhost, 127.0.0.1, ::1\n"),
+        "{text}"
+    );
+    assert!(!text.contains("null") && text.contains("kind: issuer"), "{text}");
     let key = || std::fs::read(scene.dir.join("gateway.key")).unwrap();
     let before = key();
     succeeds(&scene.dir, &["cert", "renew", "gateway", "--keep-key", "--by", "tls"]);

@@ -71,6 +71,12 @@ fn six_causes_of_an_unreached_authority_have_six_names() {
         );
         wait_for(&line, || std::fs::read_to_string(&log).unwrap().contains(&line).then_some(()));
     }
+    let metrics = String::from_utf8(plain_get(&format!("http://{admin}/metrics")).body).unwrap();
+    for (name, cause, ..) in cases {
+        let counted =
+            format!("semgate_follow_total{{authority=\"{name}\",outcome=\"failed\",cause=\"{cause}\"}}");
+        assert!(metrics.contains(&counted), "{counted}: {metrics}");
+    }
     let status: Value = plain_get(&format!("http://{admin}/status")).json();
     for (name, cause, ..) in cases {
         let all = status["authorities"].as_array().unwrap();

@@ -227,7 +227,8 @@ impl Task {
                 "failed"
             }
         };
-        let labels = [("authority", self.name.clone()), ("outcome", counted.to_owned())];
+        let cause = self.obstacle.as_ref().map_or("", Obstacle::cause).to_owned();
+        let labels = [("authority", self.name.clone()), ("outcome", counted.to_owned()), ("cause", cause)];
         self.publisher.metrics.counter("semgate_follow_total", &labels).increment(1);
         self.log_reports();
     }
