@@ -29,6 +29,7 @@ mod authority;
 mod authority_client;
 mod cert;
 mod client;
+mod config_schema;
 mod context;
 mod demo;
 mod fault;
@@ -107,6 +108,7 @@ enum Job {
     Trust(trust::TrustJob),
     Completions(manual::Completions),
     Man(manual::Man),
+    ConfigSchema(config_schema::ConfigSchema),
 }
 
 fn main() -> ExitCode {
@@ -163,6 +165,7 @@ fn run(words: Cli) -> Result<u8, Fault> {
             shell.run();
             Ok(0)
         }
+        Job::ConfigSchema(which) => which.run().map(|()| 0),
         Job::Man(man) => man.run(json).map(|()| 0),
     }
 }

@@ -28,8 +28,8 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("authority/statement", 14469, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13851, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15127, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 24298, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("authority/server", 15187, [2, 5, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 24414, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("cli", 14400, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 

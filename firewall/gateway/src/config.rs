@@ -10,6 +10,7 @@ mod read;
 mod retired;
 mod route;
 mod rules;
+mod schema;
 mod trust;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_policies::{Keep, KeepAs};
@@ -42,7 +44,7 @@ pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 const AUDIT_ASKED_BYTES: usize = 16 << 10;
 
 /// A PEM chain, leaf first, and the PEM PKCS#8 key of its leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityFiles {
     /// PEM certificate chain, leaf first.
@@ -52,7 +54,7 @@ pub struct IdentityFiles {
 }
 
 /// A required bundle of policies. No other source of policies counts (`docs/spec/policy-bundle.md`).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BundleConfig {
     /// Path of the bundle.
@@ -68,7 +70,7 @@ pub struct BundleConfig {
 }
 
 /// Policies that are evaluated next to the live ones and never enforced.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShadowConfig {
     /// Their directory.
@@ -82,7 +84,7 @@ pub struct ShadowConfig {
 ///
 /// Guarantees resolved paths, numbers within bounds, local addresses without TLS, unique names, and one authority for each
 /// line. Paths are relative to the file's own directory. Does not guarantee that the files exist.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path of the file; `None` if parsed from text.
@@ -92,6 +94,7 @@ pub struct Config {
     pub state: PathBuf,
     /// Admin address (plain HTTP, loopback).
     #[serde(default = "Config::admin")]
+    #[schemars(with = "String")]
     pub admin: SocketAddr,
     /// Directory of the policies; `None` if they come in a bundle.
     pub policies: Option<PathBuf>,
@@ -104,12 +107,14 @@ pub struct Config {
     pub audit_fsync: bool,
     /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
     #[serde(default, with = "audit_values")]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub audit_values: Option<BTreeMap<String, KeepAs>>,
     /// Number of serving threads; 0 in the file means one for each core.
     #[serde(default = "Config::cores", deserialize_with = "workers")]
     pub workers: usize,
     /// Prefix of context URNs.
     #[serde(default, with = "one")]
+    #[schemars(with = "String")]
     pub prefix: Prefix,
     /// The gateway's own identity for callers and agents. `None` only if no listener and no upstream needs one.
     pub tls: Option<IdentityFiles>,
@@ -129,6 +134,7 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, in addition to the authorities'.
     #[serde(default, with = "floors")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub floors: Vec<(Line, Version)>,
     /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
