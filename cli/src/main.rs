@@ -30,6 +30,7 @@ mod authority_client;
 mod call;
 mod cert;
 mod client;
+mod config_schema;
 mod context;
 mod demo;
 mod doctor;
@@ -117,6 +118,7 @@ enum Job {
     Trust(trust::TrustJob),
     Completions(manual::Completions),
     Man(manual::Man),
+    ConfigSchema(config_schema::ConfigSchema),
 }
 
 fn main() -> ExitCode {
@@ -180,6 +182,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
             shell.run();
             Ok(0)
         }
+        Job::ConfigSchema(which) => which.run().map(|()| 0),
         Job::Man(man) => man.run(json).map(|()| 0),
     }
 }

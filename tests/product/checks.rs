@@ -2,6 +2,7 @@
 
 mod contexts;
 mod manual;
+mod schema;
 mod settings;
 mod typing;
 mod untyped;

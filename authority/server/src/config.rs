@@ -16,6 +16,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use semgate_certs::TrustDomain;
 use semgate_contexts::Prefix;
 use semgate_policies::PublisherAct;
@@ -24,6 +26,8 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 pub use admin::{AdminConfig, ProbeConfig};
+use duration::SpanText;
+
 pub use limits::Limits;
 pub(crate) use limits::{
     BATCH, CLOCK_GAP, EVIDENCE_FILES, HANDSHAKE_TIMEOUT, HEADER_BYTES, KEPT_SHARDS, LEFTOVER_FILES,
@@ -48,7 +52,7 @@ pub const MIN_ROLE_LIFETIME: Duration = Duration::from_secs(6);
 pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// A PEM chain and the PEM key that belongs to it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyFiles {
     /// PEM chain, leaf (or the issuing certificate) first.
@@ -58,7 +62,7 @@ pub struct KeyFiles {
 }
 
 /// The role keys of an authority.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeysConfig {
     /// The issuing certificate that mints a context signer for each line on demand.
@@ -75,11 +79,12 @@ pub struct KeysConfig {
     /// Lifetime of the feed and status leaves that this authority makes for itself. It renews each when a third is left. None if it makes
     /// none.
     #[serde(default, with = "duration::optional")]
+    #[schemars(with = "Option<SpanText>")]
     pub role_lifetime: Option<Duration>,
 }
 
 /// The keys of the log.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogKeys {
     /// An Ed25519 signed-note key file, or a `pkcs11:` URI.
@@ -90,7 +95,7 @@ pub struct LogKeys {
 }
 
 /// The TLS identity of the public address.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TlsConfig {
     /// PEM chain of the server.
@@ -103,6 +108,7 @@ pub struct TlsConfig {
     pub client_crls: Option<PathBuf>,
     /// The trust domains that these roots vouch for. Default: those of the publishers and of the authority's own name.
     #[serde(default, with = "check::domains")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub trust_domains: Option<Vec<TrustDomain>>,
 }
 
@@ -115,7 +121,7 @@ impl TlsConfig {
 }
 
 /// A witness of the log (C2SP `tlog-witness`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WitnessConfig {
     /// Its submission prefix: `https://…`, or `http://` on loopback.
@@ -128,7 +134,7 @@ pub struct WitnessConfig {
 
 /// A whole configuration. Guarantees: paths are absolute, or relative to the working directory; numbers are within their bounds; each
 /// publisher is named once. Does not guarantee that the files exist; [`run`](crate::run) checks that.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The name of this authority, e.g. `semgate.test`.
@@ -138,8 +144,10 @@ pub struct Config {
     pub origin: String,
     /// The prefix of its context URNs, `urn:contexts` unless configured.
     #[serde(default, with = "check::prefix")]
+    #[schemars(with = "String")]
     pub prefix: Prefix,
     /// The public address (HTTPS).
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
     /// The operator's address.
     pub admin: AdminConfig,
@@ -159,6 +167,7 @@ pub struct Config {
     pub witness_quorum: Option<usize>,
     /// Lifetime of a head.
     #[serde(default = "status_lifetime", with = "duration")]
+    #[schemars(with = "SpanText")]
     pub status_lifetime: Duration,
     /// PEM roots that this authority's own chains verify under.
     pub roots: PathBuf,
@@ -173,6 +182,7 @@ pub struct Config {
     pub policies: Option<PathBuf>,
     /// Acts that need a second person whatever the policies say; never `publish`.
     #[serde(default, with = "check::acts")]
+    #[schemars(with = "Vec<String>")]
     pub four_eyes: Vec<PublisherAct>,
     /// The audit log. Default: `audit.jsonl` in the state directory.
     #[serde(default)]
@@ -221,6 +231,15 @@ impl Config {
         config.resolve(base);
         config.check_last_checkpoint()?;
         Ok(config)
+    }
+
+    /// JSON Schema 2020-12 of the file, for editors. It has every key and its type; bounds and rules across settings are checked alone.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let mut schema = settings.into_generator().into_root_schema_for::<Self>();
+        schema.insert("title".to_owned(), "authority.toml".into());
+        schema.to_value()
     }
 
     /// The settings in effect as TOML, with every default and resolved paths. Loading it gives the same configuration.

@@ -12,6 +12,7 @@ mod reload;
 mod retired;
 mod route;
 mod rules;
+mod schema;
 mod traces;
 mod trust;
 
@@ -21,6 +22,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_policies::{Keep, KeepAs};
@@ -46,7 +48,7 @@ pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 const AUDIT_ASKED_BYTES: usize = 16 << 10;
 
 /// A PEM chain, leaf first, and the PEM PKCS#8 key of its leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityFiles {
     /// PEM certificate chain, leaf first.
@@ -56,7 +58,7 @@ pub struct IdentityFiles {
 }
 
 /// A required bundle of policies. No other source of policies counts (`docs/spec/policy-bundle.md`).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BundleConfig {
     /// Path of the bundle.
@@ -72,7 +74,7 @@ pub struct BundleConfig {
 }
 
 /// Policies that are evaluated next to the live ones and never enforced.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShadowConfig {
     /// Their directory.
@@ -86,7 +88,7 @@ pub struct ShadowConfig {
 ///
 /// Guarantees resolved paths, numbers within bounds, local addresses without TLS, unique names, and one authority for each
 /// line. Paths are relative to the file's own directory. Does not guarantee that the files exist.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path of the file; `None` if parsed from text.
@@ -115,12 +117,14 @@ pub struct Config {
     pub audit_ocsf: Option<PathBuf>,
     /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
     #[serde(default, with = "audit_values")]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub audit_values: Option<BTreeMap<String, KeepAs>>,
     /// Number of serving threads; 0 in the file means one for each core.
     #[serde(default = "Config::cores", deserialize_with = "workers")]
     pub workers: usize,
     /// Prefix of context URNs.
     #[serde(default, with = "one")]
+    #[schemars(with = "String")]
     pub prefix: Prefix,
     /// The gateway's own identity for callers and agents. `None` only if no listener and no upstream needs one.
     pub tls: Option<IdentityFiles>,
@@ -140,6 +144,7 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, in addition to the authorities'.
     #[serde(default, with = "floors")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub floors: Vec<(Line, Version)>,
     /// Receiver of spans.
     pub traces: Option<TracesConfig>,

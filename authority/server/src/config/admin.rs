@@ -2,30 +2,33 @@
 
 use std::net::SocketAddr;
 
+use schemars::JsonSchema;
 use semgate_certs::SpiffeId;
 use serde::{Deserialize, Serialize};
 
 /// The operator's address: plain HTTP on loopback, or TLS for callers with these ids.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Form")]
 pub struct AdminConfig {
     /// The address.
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
     /// SPIFFE ids that may call. With ids, the address has the TLS of `[tls]` and answers only their certificates.
     pub ids: Vec<String>,
 }
 
 /// The forms in the file: `admin = "ADDRESS"`, or a table.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "`admin` must be an address, or a table of `listen` and `ids`")]
 enum Form {
-    Address(SocketAddr),
+    Address(#[schemars(with = "String")] SocketAddr),
     Table(Table),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    #[schemars(with = "String")]
     listen: SocketAddr,
     #[serde(default)]
     ids: Vec<String>,
@@ -47,10 +50,11 @@ impl From<SocketAddr> for AdminConfig {
 }
 
 /// The address of `/healthz`, `/readyz` and `/metrics` for everyone who reaches it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeConfig {
     /// The address, plain HTTP.
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
 }
 

@@ -2,8 +2,18 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
+
+/// The two forms of a duration, for the schema.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(super) enum SpanText {
+    Seconds(u64),
+    Text(#[schemars(regex(pattern = r"^[0-9]+(ms|s|m|h|d)$"))] String),
+}
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 

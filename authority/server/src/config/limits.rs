@@ -1,14 +1,16 @@
 //! Every bound of the server, with the reason for its number.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use semgate_contexts::compare::CompareLimits;
 use semgate_statement::{FollowerLimits, head::MAX_AHEAD, listing::MAX_LISTING_BYTES};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::duration::{self, text};
+use super::duration::{self, SpanText, text};
 
 /// Bytes of any other request body: a reason and a name fit in a fraction of this.
 pub(crate) const REQUEST_BYTES: usize = 16 * 1024;
@@ -47,6 +49,7 @@ trait Setting: Copy + PartialOrd {
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error>;
     fn text(self) -> impl Display;
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
 impl Setting for usize {
@@ -61,6 +64,10 @@ impl Setting for usize {
     fn text(self) -> impl Display {
         self
     }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        usize::json_schema(generator)
+    }
 }
 
 impl Setting for Duration {
@@ -74,6 +81,10 @@ impl Setting for Duration {
 
     fn text(self) -> impl Display {
         text(self)
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        SpanText::json_schema(generator)
     }
 }
 
@@ -101,6 +112,20 @@ macro_rules! limits {
         #[serde(default, deny_unknown_fields)]
         pub struct Limits {
             $($(#[$doc])+ #[serde(deserialize_with = "Setting::read", serialize_with = "Setting::write")] pub $name: $kind,)+
+        }
+
+        impl JsonSchema for Limits {
+            fn schema_name() -> Cow<'static, str> {
+                "Limits".into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "object",
+                    "additionalProperties": false,
+                    "properties": { $((stringify!($name)): <$kind as Setting>::schema(generator)),+ },
+                })
+            }
         }
 
         impl Default for Limits {

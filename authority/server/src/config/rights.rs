@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A set of URN lines. Lines match as written, label by label; `acme.*` covers everything below `acme`, not `acme` itself.
@@ -71,22 +72,26 @@ impl From<LinePattern> for String {
 }
 
 /// A publisher, known by the SPIFFE id of its client certificate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Publisher {
     /// The SPIFFE id, compared byte for byte.
     pub id: String,
     /// Lines whose contexts this publisher may publish.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub publish: Vec<LinePattern>,
     /// Lines whose contexts this publisher may revoke, suspend, resume and retire.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub revoke: Vec<LinePattern>,
     /// Lines whose floor this publisher may raise.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub floor: Vec<LinePattern>,
     /// Lines on which this publisher may sign permissions for versions that break or are not proven.
     #[serde(default, rename = "override")]
+    #[schemars(with = "Vec<String>")]
     pub overrides: Vec<LinePattern>,
 }
 

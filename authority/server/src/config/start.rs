@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use semgate_contexts::library;
 use serde::{Deserialize, Serialize};
 
 /// One entry of `publish_at_start`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum StartDocument {
     /// Every version of a line of the shipped library: `a2a`.

@@ -3,32 +3,35 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use schemars::JsonSchema;
 use semgate_certs::SpiffeId;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigFault};
 
 /// The operator's address: plain HTTP on loopback, or TLS for callers with these ids.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(from = "Form")]
 pub struct AdminConfig {
     /// The address.
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
     /// SPIFFE ids that may call. With ids, the address has the TLS of `[tls]` and demands a certificate.
     pub ids: Vec<String>,
 }
 
 /// The forms in the file: `admin = "ADDRESS"`, or a table.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "must be an address, or a table of `listen` and `ids`")]
 enum Form {
-    Address(SocketAddr),
+    Address(#[schemars(with = "String")] SocketAddr),
     Table(Table),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    #[schemars(with = "String")]
     listen: SocketAddr,
     #[serde(default)]
     ids: Vec<String>,
@@ -59,10 +62,11 @@ impl Default for AdminConfig {
 }
 
 /// The address of `/healthz`, `/readyz` and `/metrics` for everyone who reaches it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeConfig {
     /// The address, plain HTTP.
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
 }
 

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use semgate_contexts::json;
 use semgate_policies::PolicyLimits;
 use serde::{Deserialize, Serialize};
 
-use super::read::{between, timeout};
+use super::read::{SpanText, between, timeout};
 
 /// Nesting depth of JSON. 32: a concept in the history of an A2A task is at level 8.
 const DEPTH: usize = 32;
 
 /// Limits of one gateway, `[limits]` of the file. `Default` equals an empty table.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Open connections on one listener; further ones wait in the kernel's backlog. 4096: about 100 MB with default buffers.
@@ -35,18 +36,23 @@ pub struct Limits {
     pub rate_burst: u32,
     /// Time for a whole TLS handshake. 5 s: three round trips at the worst mobile latency.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub handshake_timeout: Duration,
     /// Silence before a kept connection is closed. 75 s: nginx's default.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub idle_timeout: Duration,
     /// Time from the first byte of a head to its end. 10 s: a head is one or two packets; anything slower is slowloris.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub header_timeout: Duration,
     /// Time from the end of the head to the end of the body. 20 s: 1 MiB at 50 kB/s.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub body_timeout: Duration,
     /// Time that a reply may stay unread in the socket. 20 s, as for the body.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub write_timeout: Duration,
     /// Bytes of request line and headers. 16 KiB: twice nginx's default, since callers may send large trace headers.
     #[serde(deserialize_with = "between::<_, _, 512, 1_048_576>")]
@@ -65,15 +71,19 @@ pub struct Limits {
     pub event_bytes: usize,
     /// Time to connect to the agent, including TLS. 2 s: the agent is near.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub connect_timeout: Duration,
     /// Time from the written request to the last byte of the reply. 30 s: agents need time to think.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub upstream_timeout: Duration,
     /// Silence before a stream of events ends. 2 min: common libraries send keep-alives every 15 s.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub stream_idle: Duration,
     /// Duration of a stream of events. 1 h: a caller that wants more subscribes again and is judged again.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub stream_time: Duration,
     /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent allows, mostly 100.
     #[serde(deserialize_with = "between::<_, _, 1, 1_024>")]
@@ -87,12 +97,15 @@ pub struct Limits {
     pub tool_list_seconds: u32,
     /// Time from the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub drain_timeout: Duration,
     /// Poll interval for the policy directory. 2 s: a poll reads a few small files.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub policy_poll: Duration,
     /// Time that a changed policy directory stays unchanged before it is read. 200 ms: an editor writes one file in less.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub policy_settle: Duration,
     /// Policies in all files together. 10,000: the number that loads within five seconds.
     #[serde(deserialize_with = "between::<_, _, 1, 10_000_000>")]
@@ -102,9 +115,11 @@ pub struct Limits {
     pub context_bytes: u64,
     /// Time to deliver one push notification, from name lookup to the head of the answer. 10 s: receivers are far away.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub push_timeout: Duration,
     /// Time of one request to the authority. 10 s: the largest answer is a tile of a few hundred kB.
     #[serde(with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub fetch_timeout: Duration,
     /// Bytes of the revocation lists of one trust domain, of all its issuers. 64 MiB: some two million revoked certificates.
     #[serde(deserialize_with = "between::<_, _, 1024, 17_179_869_184>")]

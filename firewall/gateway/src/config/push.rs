@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::public_url;
@@ -11,10 +12,11 @@ use super::{ConfigFault, Listen};
 use crate::upstream::egress::target::Rule;
 
 /// The push lane of a route.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PushConfig {
     /// Address at which the agent delivers its notifications.
+    #[schemars(with = "String")]
     pub listen: Listen,
     /// True for a plain, local listener, where every sender counts as the route's receiver. Otherwise the listener requires
     /// the receiver's certificate.
@@ -25,11 +27,13 @@ pub struct PushConfig {
     pub url: Option<String>,
     /// Permitted targets of notifications.
     #[serde(with = "some")]
+    #[schemars(with = "Vec<String>")]
     pub(crate) targets: Vec<Rule>,
     /// PEM roots of the targets' certificates.
     pub roots: Option<PathBuf>,
     /// Non-public addresses that are permitted for delivery.
     #[serde(default, with = "list")]
+    #[schemars(with = "Vec<String>")]
     pub(crate) networks: Vec<IpNet>,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serializer;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
@@ -133,6 +134,15 @@ pub(super) mod some {
         let all = super::list::deserialize(d)?;
         if all.is_empty() { Err(fault("at least one")) } else { Ok(all) }
     }
+}
+
+/// The two forms of a duration, for the schema.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(super) enum SpanText {
+    Seconds(u64),
+    Text(#[schemars(regex(pattern = r"^[0-9]+(ms|s|m|h)$"))] String),
 }
 
 /// A duration: an integer (seconds) or text with a unit, such as `250ms`, `90s`, `15m` or `2h`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use semgate_certs::SpiffeId;
 use semgate_contexts::ContextUrn;
 use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
@@ -10,29 +11,33 @@ use semgate_protocol::{Binding, MetaKeys, a2a::Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
-use super::read::{self, between, checked, distinct, fault, name, one, some, text, timeout};
+use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
 use super::{IdentityFiles, Listen, PushConfig, Upstream};
 
 /// One listener and its agent, with the options of every kind of route. Further options depend on the kind: each of their
 /// structs has its defaults, the strictest, in a route of another kind.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {
     /// Name in metrics and status.
     #[serde(deserialize_with = "read::name")]
     pub name: String,
     /// Listening address.
+    #[schemars(with = "String")]
     pub listen: Listen,
     /// Protocol of the messages.
     #[serde(with = "one")]
+    #[schemars(with = "String")]
     pub binding: Binding,
     /// SPIFFE id of the agent; of a group's first member.
     #[serde(deserialize_with = "agent")]
     pub receiver: String,
     /// Address of the agent; of a group's first member.
+    #[schemars(with = "String")]
     pub upstream: Upstream,
     /// Lines and versions that the receiver understands.
     #[serde(with = "some")]
+    #[schemars(with = "Vec<String>")]
     pub contexts: Vec<LineScope>,
     /// The one sender of a plain listener; `None` means TLS with client certificates.
     #[serde(default, deserialize_with = "plain_sender")]
@@ -92,7 +97,7 @@ impl RouteConfig {
 }
 
 /// Options of a route to one agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentOptions {
     /// Speaks HTTP/2 with the agent, with many messages on a connection: by ALPN over TLS, by prior knowledge without.
@@ -109,7 +114,7 @@ pub struct AgentOptions {
 }
 
 /// Options of bindings whose messages state a performative.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SpeechOptions {
     /// True if the gateway answers questions about parameters from the code lists of their context.
@@ -119,22 +124,24 @@ pub struct SpeechOptions {
     pub untyped: Option<String>,
     /// Treatment of names that the context does not define.
     #[serde(with = "one")]
+    #[schemars(with = "String")]
     pub undefined: Undefined,
 }
 
 /// Options of bindings with tasks or sessions that have owners.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnedOptions {
     /// True if the agent itself keeps its callers' tasks apart.
     pub keeps_callers_apart: bool,
     /// Keys of `_meta` and metadata that pass uninspected.
     #[serde(with = "meta_keys")]
+    #[schemars(with = "Vec<String>")]
     pub meta: MetaKeys,
 }
 
 /// Options of native L8 to one agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct L8Options {
     /// Accepts WebSockets. Excludes HTTP/2 with the agent, which supports no upgrade.
@@ -142,11 +149,12 @@ pub struct L8Options {
 }
 
 /// Options of A2A.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct A2aOptions {
     /// Accepted versions.
     #[serde(with = "some")]
+    #[schemars(with = "Vec<String>")]
     pub versions: Vec<Version>,
     /// Accepted transports.
     #[serde(deserialize_with = "transports")]
@@ -156,6 +164,7 @@ pub struct A2aOptions {
     /// JSON Web Key Set with the keys that may sign an untouched card.
     pub card_keys: Option<PathBuf>,
     /// Address of the card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
+    #[schemars(with = "Option<String>")]
     pub card_from: Option<Upstream>,
     /// Prose of the agent passes in a rebuilt card. It is not inspected.
     pub card_texts: bool,
@@ -178,16 +187,18 @@ impl Default for A2aOptions {
 }
 
 /// Options of MCP.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpOptions {
     /// Contexts of messages that name none, as written. The first that pins a tool applies to the tool's calls.
     pub default_contexts: Vec<String>,
     /// Treatment of tools that no context names.
     #[serde(with = "one")]
+    #[schemars(with = "String")]
     pub unnamed_tools: UnnamedTools,
     /// Treatment of `null` arguments where the tool accepts none.
     #[serde(with = "one")]
+    #[schemars(with = "String")]
     pub null_arguments: NullArguments,
     /// An answer in `application/json` may hold several values, one a line.
     pub json_lines: bool,
@@ -199,7 +210,7 @@ pub struct McpOptions {
 }
 
 /// Transport of A2A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// JSON-RPC 2.0 over HTTP.
@@ -222,7 +233,7 @@ impl Transport {
 }
 
 /// A part that passes although no context defines its content. Policies still decide on sender and receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// Free text.
@@ -236,7 +247,7 @@ pub enum Part {
 }
 
 /// Treatment of the agent's card.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CardChoice {
     /// Rebuilt from named members, without the agent's signature.
@@ -247,7 +258,7 @@ pub enum CardChoice {
 }
 
 /// Handling of a route's handshakes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandshakeChoice {
     /// PEM chain with which the gateway answers for the agent. With `agent`, it is the gateway's own.
@@ -268,7 +279,7 @@ impl HandshakeChoice {
 }
 
 /// A route that forwards messages to every member of a group.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GroupOptions {
     /// The group in `entities.json`, which messages name as their receiver.
@@ -282,6 +293,7 @@ pub struct GroupOptions {
     pub replies: usize,
     /// Time to wait for replies.
     #[serde(rename = "reply_time", with = "timeout")]
+    #[schemars(with = "SpanText")]
     pub time: Duration,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,16 +13,18 @@ use super::{ConfigFault, Upstream};
 const WHOLE: u32 = 1_000_000;
 
 /// The receiver of spans (OTLP over HTTP), and the share of messages that have some.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TracesConfig {
     /// Address of the receiver. Without a path, `/v1/traces`.
     #[serde(with = "read::one")]
+    #[schemars(with = "String")]
     pub endpoint: Upstream,
     /// File of further request headers, `name: value` a line, mode 0600: they often hold a key.
     pub headers: Option<PathBuf>,
     /// Share of the messages without a caller's decision.
     #[serde(default)]
+    #[schemars(with = "f64")]
     pub sample: Share,
     /// PEM roots of the receiver's TLS certificate.
     pub tls_roots: Option<PathBuf>,

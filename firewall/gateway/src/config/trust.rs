@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use semgate_certs::token::TokenAlgorithm;
 use semgate_statement::{CosignerVerifier, Lines};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Upstream;
-use super::read::{self, between, checked, number, seconds, some, span, text, within};
+use super::read::{self, SpanText, between, checked, number, seconds, some, span, text, within};
 
 /// A trust domain whose agents may connect. An id under this name counts only under these roots.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrustDomain {
     /// The host part of the agents' SPIFFE ids.
@@ -24,7 +25,7 @@ pub struct TrustDomain {
 }
 
 /// Revocation lists that an authority serves. Each certificate of the domain then needs a current list.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CrlSource {
     /// The name of a followed authority.
@@ -41,6 +42,7 @@ pub struct CrlSource {
         deserialize_with = "within::<_, 1_000, 86_400_000>",
         serialize_with = "span"
     )]
+    #[schemars(with = "SpanText")]
     pub every: Duration,
 }
 
@@ -51,7 +53,7 @@ impl CrlSource {
 }
 
 /// One issuer of credentials. Each name and each `iss` occurs once, so that a token has one issuer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialIssuer {
     /// Name in its credentials' prefix, `token:NAME:`.
@@ -70,9 +72,11 @@ pub struct CredentialIssuer {
     pub claim: String,
     /// Accepted signature algorithms.
     #[serde(default = "CredentialIssuer::algorithms", with = "some")]
+    #[schemars(with = "Vec<String>")]
     pub algorithms: Vec<TokenAlgorithm>,
     /// Tolerated clock difference. A larger one than 5 min would weaken expiry.
     #[serde(default, deserialize_with = "within::<_, 0, 300_000>", serialize_with = "span")]
+    #[schemars(with = "SpanText")]
     pub leeway: Duration,
 }
 
@@ -87,7 +91,7 @@ impl CredentialIssuer {
 }
 
 /// A followed authority. Every setting comes from the configuration, none from the feed.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthorityConfig {
     /// Its name, as its heads state it.
@@ -95,9 +99,11 @@ pub struct AuthorityConfig {
     pub name: String,
     /// `https://host:port` without a path, or a mirror on this machine over `http://`.
     #[serde(default, deserialize_with = "authority_url")]
+    #[schemars(with = "Option<String>")]
     pub url: Option<Upstream>,
     /// Several such addresses in place of `url`. The one that answered last is asked first.
     #[serde(default, deserialize_with = "authority_urls")]
+    #[schemars(with = "Vec<String>")]
     pub urls: Vec<Upstream>,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
@@ -139,6 +145,7 @@ pub struct AuthorityConfig {
         deserialize_with = "within::<_, 1_000, 86_400_000>",
         serialize_with = "span"
     )]
+    #[schemars(with = "SpanText")]
     pub max_status_age: Duration,
     /// Poll interval for the head while no event arrives. 5 s: it bounds the delay of a revocation while the stream is down.
     #[serde(
@@ -146,6 +153,7 @@ pub struct AuthorityConfig {
         deserialize_with = "within::<_, 1_000, 3_600_000>",
         serialize_with = "span"
     )]
+    #[schemars(with = "SpanText")]
     pub poll: Duration,
 }
 
