@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13812, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15195, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 24850, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 24875, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("cli", 13465, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
