@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{complaint, semgate, succeeds};
+use super::{complaint, gateway_leaf, semgate, succeeds};
 use crate::support::gateway::free_address;
 use crate::support::{Ended, SEMGATE, Up, plain_get, wait_for};
 
@@ -107,4 +107,33 @@ fn an_online_check_succeeds_where_all_answer() {
                 && line.ends_with("accepts connections")),
         "{shown}"
     );
+}
+
+#[test]
+fn an_online_check_sees_an_agent_that_refuses_the_certificate_of_the_gateway() {
+    let up = Up::start();
+    succeeds(&up.dir, &["cert", "root", "--out", "foreign"]);
+    succeeds(&up.dir, &["cert", "issuing", "--family", "tls", "--by", "foreign", "--out", "tls"]);
+    succeeds(&up.dir, &gateway_leaf("stranger"));
+    // the listener of `up` is an agent that demands a certificate
+    let url = format!("{}/", up.text("/gateway/l8").trim_end_matches('/'));
+    let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
+    let head = config.split("[[route]]").next().unwrap();
+    let listen = free_address();
+    let route = format!(
+        "[[route]]\nname = \"next\"\nlisten = \"{listen}\"\nbinding = \"l8\"\ncontexts = [\"*\"]\n\
+         receiver = \"spiffe://semgate.test/gateway\"\nupstream = \"{url}\"\n"
+    );
+    let check = |certificate: &str| {
+        let head = head.replace("agents/gateway.", certificate).replace("present_certificate = true\n", "");
+        std::fs::write(up.dir.join("next.toml"), head + &route).unwrap();
+        semgate(&up.dir, &["firewall", "check", "--online", "--config", "next.toml"])
+    };
+    let accepted = check("agents/gateway.");
+    assert_eq!(accepted.status.code(), Some(0), "{accepted:?}");
+    let refused = check("stranger.");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let shown = String::from_utf8(refused.stdout).unwrap();
+    let line = shown.lines().find(|line| line.starts_with("# agent of route `next`")).unwrap();
+    assert!(line.contains(": closed: ") && line.contains("`[tls]`"), "{line}");
 }

@@ -1,6 +1,7 @@
 //! Every authority and every agent of a configuration, asked once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::task::LocalSet;
@@ -11,6 +12,9 @@ use crate::control::follow::{Memory, ask};
 use crate::fault::RunFault;
 use crate::server::executor::OnThisCore;
 use crate::upstream::{Connector, RouteMaterials, Speak};
+
+/// Time for an agent to refuse the gateway's certificate. In TLS 1.3 it does so after the client has finished.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// The answer of one other party.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +63,14 @@ async fn agent(config: &Config, route: &RouteConfig, materials: RouteMaterials) 
     let speak = if route.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
     let limit = config.limits.connect_timeout;
     let connector = Connector::live(&route.upstream, materials, speak, OnThisCore::Aside, limit);
-    let answer = connector.connect().await;
-    Asked {
-        name: format!("agent of route `{}`", route.name),
-        address: route.upstream.to_string(),
-        answer: answer
-            .map(|_| "accepts connections".to_owned())
-            .map_err(|why| (why.cause(), why.to_string())),
-    }
+    let accepts = || "accepts connections".to_owned();
+    let answer = match connector.connect().await {
+        Err(why) => Err((why.cause(), why.to_string())),
+        Ok(_) if !route.upstream.tls => Ok(accepts()),
+        Ok(mut connected) => connected.link.settle(SETTLE).await.map(|()| accepts()).map_err(|_| {
+            let why = "the agent ended the connection after the handshake; does it accept the certificate of `[tls]`?";
+            ("closed", why.to_owned())
+        }),
+    };
+    Asked { name: format!("agent of route `{}`", route.name), address: route.upstream.to_string(), answer }
 }

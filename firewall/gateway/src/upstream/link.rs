@@ -180,6 +180,18 @@ impl Link {
         std::future::poll_fn(|cx| self.poll_ready(cx)).await
     }
 
+    /// Watches the idle connection for this time. A peer that refuses our certificate ends it after the handshake (RFC 8446 §4.4.2.4).
+    ///
+    /// # Errors
+    /// The peer ended it.
+    pub(crate) async fn settle(&mut self, time: Duration) -> hyper::Result<()> {
+        let ended = std::future::poll_fn(|cx| match self.poll_ready(cx) {
+            Poll::Ready(Err(why)) => Poll::Ready(why),
+            _ => Poll::Pending,
+        });
+        timeout(time, ended).await.map_or(Ok(()), Err)
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         match self {
             Self::One(link, _) => link.is_closed(),
