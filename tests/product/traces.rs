@@ -3,14 +3,16 @@
 use crate::support;
 
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::TcpStream;
 
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use serde_json::{Value, json};
-use support::gateway::{Gateway, Scripted};
+use support::gateway::{Gateway, Scripted, free_address};
 use support::otlp::{Receiver, Seen, post};
 use support::policies::{REPLY, message, metrics, records};
-use support::{Up, wait_for};
+use support::{PATIENCE, Up, wait_for};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
@@ -68,6 +70,33 @@ fn trace_headers_reach_the_agent_and_one_that_does_not_fit_is_dropped_and_record
     let dropped = json!(["header:traceparent", "header:tracestate", "header:baggage"]);
     assert_eq!(records[1]["removed"], dropped);
     assert!(records.iter().all(|record| record["gateway"].as_str().is_some_and(|name| !name.is_empty())));
+}
+
+#[test]
+fn trace_headers_of_the_opening_request_reach_the_agent_of_a_socket() {
+    let up = Up::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let open = free_address();
+    let route = format!(
+        "[[route]]\nname = \"sockets\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/l8\"\ncontexts = [\"*\"]\nwebsocket = true\n",
+        agent.address
+    );
+    let gateway = Gateway::before(&up, agent.address, &route);
+    let parent = format!("00-{TRACE}-{CALLER}-01");
+    let mut caller = TcpStream::connect(open).unwrap();
+    caller.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "GET / HTTP/1.1\r\nhost: {open}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\ntraceparent: {parent}\r\n\r\n"
+    );
+    caller.write_all(head.as_bytes()).unwrap();
+    // one text message of up to 64 KiB with a mask of zeros (RFC 6455 §5.2)
+    let body = decision();
+    let length = u16::try_from(body.len()).unwrap().to_be_bytes();
+    caller.write_all(&[&[0x81, 0xfe][..], &length, &[0; 4], body.as_bytes()].concat()).unwrap();
+    wait_for("the request for a socket", || (agent.received() > 0).then_some(()));
+    assert_eq!(got(&agent, "upgrade").as_deref(), Some("websocket"));
+    assert_eq!(got(&agent, "traceparent"), Some(parent));
+    assert_eq!(requests(&gateway, 1)[0]["trace_id"], TRACE);
 }
 
 fn pair(spans: &[Seen]) -> [Seen; 2] {

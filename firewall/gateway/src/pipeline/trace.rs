@@ -131,6 +131,11 @@ impl Trace {
         Rc::new(Self::read(&parts.headers, message))
     }
 
+    /// The trace of all messages of the socket that is opened with these headers. They have no spans.
+    pub(crate) fn of_socket(headers: &HeaderMap) -> Rc<Self> {
+        Rc::new(Self::read(headers, None))
+    }
+
     fn read(headers: &HeaderMap, message: Option<TracedMessage>) -> Self {
         let head = TraceHead::read(headers);
         Self { parent: Cell::new(head.parent), head, message, spans: OnceCell::new() }
