@@ -131,8 +131,8 @@ impl Trace {
         Rc::new(Self::read(&parts.headers, message))
     }
 
-    /// The trace of all messages of the socket that is opened with these headers. They have no spans.
-    pub(crate) fn of_socket(headers: &HeaderMap) -> Rc<Self> {
+    /// The trace of messages without spans: those of the socket that is opened with these headers, or a notification.
+    pub(crate) fn without_spans(headers: &HeaderMap) -> Rc<Self> {
         Rc::new(Self::read(headers, None))
     }
 

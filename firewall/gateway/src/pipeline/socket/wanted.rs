@@ -69,7 +69,7 @@ pub(crate) fn wanted(
             let accept = HeaderValue::try_from(accept(key));
             let accept =
                 accept.map_err(|_| Refusal::new(Code::Malformed, "the key of the socket is not valid"))?;
-            Ok(Wanted { accept, l9_context, credentials, trace: Trace::of_socket(headers) })
+            Ok(Wanted { accept, l9_context, credentials, trace: Trace::without_spans(headers) })
         }
         _ => malformed("the key of the socket is not valid"),
     }
