@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13818, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15110, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 25510, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 25640, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("cli", 13012, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
