@@ -2,12 +2,14 @@
 
 use crate::support;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
+use support::otlp::Receiver;
 use support::{Answer, PATIENCE, Up, wait_for};
 
 const GROUP: &str = "wholesalers";
@@ -309,4 +311,25 @@ fn attack_an_accept_to_a_group_that_names_the_proposal_of_one_member_takes_up_th
 fn up_check(path: &std::path::Path) -> std::process::Output {
     let mut command = std::process::Command::new(support::SEMGATE);
     command.args(["firewall", "check", "--config"]).arg(path).output().unwrap()
+}
+
+#[test]
+fn each_member_of_a_group_is_a_part_of_the_callers_trace() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let receiver = Receiver::start();
+    let (first, second) = (Scripted::saying(reply(1)), Scripted::saying(reply(2)));
+    let (_gateway, open) = before(&up, &[(&first, "*"), (&second, "*")], &receiver.settings("0"));
+    let parent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+    let answer = post_with(open, parent, &decision("INFORM", ("retailer-7", GROUP)));
+    assert_eq!(answer.status, 200, "{:?}", answer.json());
+    let spans = receiver.wait("two spans for each member", |spans| spans.len() >= 4);
+    let ids = |of: fn(&support::otlp::Seen) -> Vec<u8>| spans.iter().map(of).collect::<BTreeSet<_>>().len();
+    assert_eq!(
+        (spans.len(), ids(|seen| seen.span.span_id.clone()), ids(|seen| seen.span.trace_id.clone())),
+        (4, 4, 1)
+    );
+    let routes: BTreeSet<_> = spans.iter().filter_map(|seen| seen.attribute("semgate.route")).collect();
+    assert_eq!(routes.into_iter().collect::<Vec<_>>(), ["wholesaler-1", "wholesaler-2"]);
+    assert!(spans.iter().all(|seen| seen.attribute("http.response.status_code").is_none()));
 }

@@ -3,14 +3,17 @@
 use crate::support;
 
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use serde_json::{Value, json};
-use support::gateway::{Gateway, Scripted};
+use support::gateway::{Gateway, Scripted, free_address};
 use support::otlp::{Receiver, Seen, post};
 use support::policies::{REPLY, message, metrics, records};
-use support::{Up, wait_for};
+use support::{Answer, PATIENCE, Up, python, wait_for};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
@@ -70,6 +73,33 @@ fn trace_headers_reach_the_agent_and_one_that_does_not_fit_is_dropped_and_record
     assert!(records.iter().all(|record| record["gateway"].as_str().is_some_and(|name| !name.is_empty())));
 }
 
+#[test]
+fn trace_headers_of_the_opening_request_reach_the_agent_of_a_socket() {
+    let up = Up::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let open = free_address();
+    let route = format!(
+        "[[route]]\nname = \"sockets\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/l8\"\ncontexts = [\"*\"]\nwebsocket = true\n",
+        agent.address
+    );
+    let gateway = Gateway::before(&up, agent.address, &route);
+    let parent = format!("00-{TRACE}-{CALLER}-01");
+    let mut caller = TcpStream::connect(open).unwrap();
+    caller.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "GET / HTTP/1.1\r\nhost: {open}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\ntraceparent: {parent}\r\n\r\n"
+    );
+    caller.write_all(head.as_bytes()).unwrap();
+    // one text message of up to 64 KiB with a mask of zeros (RFC 6455 §5.2)
+    let body = decision();
+    let length = u16::try_from(body.len()).unwrap().to_be_bytes();
+    caller.write_all(&[&[0x81, 0xfe][..], &length, &[0; 4], body.as_bytes()].concat()).unwrap();
+    wait_for("the request for a socket", || (agent.received() > 0).then_some(()));
+    assert_eq!(got(&agent, "upgrade").as_deref(), Some("websocket"));
+    assert_eq!(got(&agent, "traceparent"), Some(parent));
+    assert_eq!(requests(&gateway, 1)[0]["trace_id"], TRACE);
+}
+
 fn pair(spans: &[Seen]) -> [Seen; 2] {
     let of = |kind| {
         spans.iter().find(|seen| seen.is(kind)).unwrap_or_else(|| panic!("{kind:?} in {spans:#?}")).clone()
@@ -126,6 +156,47 @@ fn a_message_is_a_server_and_a_client_span_and_the_agent_is_called_by_the_latter
     assert!(!format!("{spans:?}").contains("SECRET"), "no value of a message is in a span");
     let exported = || metrics(&gateway).contains("semgate_spans_exported_total 3\n").then_some(());
     wait_for("the count of exported spans", exported);
+}
+
+/// Exemplars of `/metrics` in OpenMetrics, as a strict reader shows them.
+fn exemplars(gateway: &Gateway) -> Vec<Value> {
+    let mut stream = TcpStream::connect(gateway.admin).unwrap();
+    let accept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
+    write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\naccept: {accept}\r\n\r\n", gateway.admin).unwrap();
+    let answer = Answer::read(&mut stream);
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(answer.header("content-type").as_deref(), Some(kind));
+    let mut reader = Command::new(python::with_openmetrics());
+    reader.arg(python::script("open_metrics.py"));
+    let mut child =
+        reader.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&answer.body).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_bucket_of_durations_names_the_trace_of_a_message_in_it() {
+    let up = Up::start();
+    let receiver = Receiver::start();
+    let agent = Scripted::saying(REPLY.to_owned());
+    let gateway = Gateway::before(&up, agent.address, &receiver.settings("0"));
+    let url = format!("http://{}/", gateway.l8);
+    assert_eq!(post(&url, &format!("traceparent: 00-{TRACE}-{CALLER}-01\r\n"), &decision()).status, 200);
+    let both = wait_for("two exemplars", || Some(exemplars(&gateway)).filter(|all| all.len() == 2));
+    let directions: BTreeSet<_> = both.iter().map(|one| one[1]["direction"].as_str().unwrap()).collect();
+    assert_eq!(directions.into_iter().collect::<Vec<_>>(), ["reply", "request"]);
+    for exemplar in &both {
+        assert_eq!(exemplar[0], "semgate_duration_seconds_bucket");
+        assert_eq!((&exemplar[1]["route"], &exemplar[2]), (&json!("l8"), &json!(TRACE)));
+        let bound = exemplar[1]["le"].as_str().unwrap().parse().unwrap_or(f64::INFINITY);
+        assert!(exemplar[3].as_f64().unwrap() <= bound, "{exemplar}");
+    }
 }
 
 #[test]

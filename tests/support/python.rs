@@ -93,6 +93,16 @@ pub fn with_ocsf() -> &'static Path {
     READY.get_or_init(|| environment("requirements-ocsf.txt", "interop-python-ocsf"))
 }
 
+/// The same with the Prometheus client of `tests/interop/requirements-openmetrics.txt`: somebody else's reader of OpenMetrics.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_openmetrics() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-openmetrics.txt", "interop-python-openmetrics"))
+}
+
 /// The solver z3 of `tests/interop/requirements-solver.txt`.
 ///
 /// # Panics

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
@@ -29,6 +29,9 @@ use crate::server::shared::Shared;
 /// Number of unrecognised lines of one authority that `/status` lists with their reasons. An operator corrects the first ones
 /// and asks again.
 const LINES_TOLD: usize = 64;
+
+/// Media type of OpenMetrics.
+const OPEN_METRICS: &str = "application/openmetrics-text";
 
 /// Sources of the answers.
 #[derive(Clone)]
@@ -241,7 +244,15 @@ async fn ready(State(admin): State<Admin>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", obstacles.join("\n"))).into_response()
 }
 
-async fn metrics(State(admin): State<Admin>) -> Response {
+/// Prefers OpenMetrics for a caller that accepts it and messages that have exemplars.
+async fn metrics(State(admin): State<Admin>, headers: HeaderMap) -> Response {
+    let accepts = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(OPEN_METRICS));
+    if headers.get_all(ACCEPT).iter().any(accepts)
+        && let Some(text) = admin.metrics.open_metrics()
+    {
+        let kind = format!("{OPEN_METRICS}; version=1.0.0; charset=utf-8");
+        return ([(CONTENT_TYPE, kind)], text).into_response();
+    }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], admin.metrics.render()).into_response()
 }
 

@@ -10,9 +10,10 @@ use semgate_inspect::{Code, Direction, ShadowCounts};
 
 use crate::control::policy_state::{PolicyReport, PolicyStates};
 use crate::fault::RunFault;
+use crate::pipeline::record::exemplars::Exemplars;
 
 /// Bucket bounds in seconds, from a tenth of a decision's cost to past the upstream timeout.
-const BUCKETS: &[f64] = &[
+pub(crate) const BUCKETS: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001, 0.002_5, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0,
     30.0,
 ];
@@ -38,15 +39,17 @@ struct Inner {
     /// Counters created on first use.
     rare: Mutex<HashMap<(String, &'static str, &'static str), Counter>>,
     policies: PolicyStates,
+    /// Traces of durations, if messages may have spans.
+    exemplars: Option<Arc<Exemplars>>,
 }
 
 impl Metrics {
-    pub(crate) fn new(policies: PolicyStates) -> Result<Self, RunFault> {
+    pub(crate) fn new(policies: PolicyStates, exemplars: Option<Arc<Exemplars>>) -> Result<Self, RunFault> {
         let builder =
             PrometheusBuilder::new().set_buckets(BUCKETS).map_err(|e| RunFault::system("metrics", e))?;
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        let metrics = Self(Arc::new(Inner { recorder, handle, rare: Mutex::default(), policies }));
+        let metrics = Self(Arc::new(Inner { recorder, handle, rare: Mutex::default(), policies, exemplars }));
         metrics.describe();
         Ok(metrics)
     }
@@ -147,6 +150,11 @@ impl Metrics {
         }
         text.push_str(&sets(&digests));
         text
+    }
+
+    /// Renders OpenMetrics with exemplars. `None` if there are none, since messages have no spans.
+    pub(crate) fn open_metrics(&self) -> Option<String> {
+        self.0.exemplars.as_ref().map(|exemplars| exemplars.open_metrics(&self.render()))
     }
 
     /// Exports the state of a set, from its first check on.

@@ -21,6 +21,7 @@ use crate::pipeline::receive;
 use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse::{self, Manner};
+use crate::pipeline::trace::Trace;
 use crate::server::executor::OnThisCore;
 use crate::server::framing::Serving;
 use crate::server::worker::RouteWorker;
@@ -34,7 +35,9 @@ pub(crate) async fn notified(
     request: Request<'_>,
 ) -> Answer {
     let decision = worker.decisions.next();
+    let trace = Trace::without_spans(&request.parts.headers);
     let exchange = Exchange::new(&worker, &identity, serving.caller(), Manner::Plain, decision);
+    let exchange = Exchange { trace, ..exchange };
     match exchange.notification(&serving, request).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => {

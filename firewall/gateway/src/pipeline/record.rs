@@ -5,6 +5,7 @@
 //! success, messages are refused. No partial line is left behind: unwritten bytes are kept, and written first once the file
 //! accepts them.
 
+pub(crate) mod exemplars;
 mod line;
 mod ocsf;
 pub(crate) mod repeated;

@@ -131,6 +131,11 @@ impl Trace {
         Rc::new(Self::read(&parts.headers, message))
     }
 
+    /// The trace of messages without spans: those of the socket that is opened with these headers, or a notification.
+    pub(crate) fn without_spans(headers: &HeaderMap) -> Rc<Self> {
+        Rc::new(Self::read(headers, None))
+    }
+
     fn read(headers: &HeaderMap, message: Option<TracedMessage>) -> Self {
         let head = TraceHead::read(headers);
         Self { parent: Cell::new(head.parent), head, message, spans: OnceCell::new() }

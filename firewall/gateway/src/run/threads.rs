@@ -7,12 +7,13 @@ use crate::control::admin::Admin;
 use crate::control::admin_listener::{AdminListener, Callers};
 use crate::control::follow::{First, Follow, FollowerStates, Memory, ReloadState, TakeConfig};
 use crate::control::health::Health;
-use crate::control::metrics::Metrics;
+use crate::control::metrics::{BUCKETS, Metrics};
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
 use crate::control::policy_state::{PolicyState, PolicyStates};
 use crate::control::traces::Exporter;
 use crate::fault::RunFault;
 use crate::pipeline::admit::host::Names;
+use crate::pipeline::record::exemplars::Exemplars;
 use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::spans::{Collector, Finished};
 use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
@@ -88,13 +89,15 @@ pub(super) fn start(
     let policies = Arc::new(policies);
     let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
-    let (spans, finished) = config.traces.as_ref().map(spans).unzip();
+    let exemplars = config.traces.as_ref().map(|_| Arc::new(Exemplars::new(BUCKETS)));
+    let spans = config.traces.as_ref().zip(exemplars.clone());
+    let (spans, finished) = spans.map(|(traces, exemplars)| spans_of(traces, exemplars)).unzip();
     let (audit, writer) = Audit::open(AuditFile::of(config, spans), AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
     let shared = start::shared(config, generation, audit, issuers)?;
-    let metrics = Metrics::new(states.clone())?;
+    let metrics = Metrics::new(states.clone(), exemplars)?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
     let core =
@@ -209,8 +212,8 @@ fn taker(reloader: Reloader, mut stopping: watch::Receiver<bool>) -> impl FnOnce
 }
 
 /// Maker of spans, and its end at the exporter.
-fn spans(traces: &TracesConfig) -> (Spans, Finished) {
-    let (collector, finished) = Collector::new();
+fn spans_of(traces: &TracesConfig, exemplars: Arc<Exemplars>) -> (Spans, Finished) {
+    let (collector, finished) = Collector::new(exemplars);
     (Spans { sample: traces.sample, collector }, finished)
 }
 

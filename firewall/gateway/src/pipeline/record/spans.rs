@@ -16,6 +16,7 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 use semgate_inspect::{Direction, Facts};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::exemplars::Exemplars;
 use super::{Outcome, Record, SpanIds};
 
 /// Spans of a message.
@@ -47,6 +48,7 @@ pub(crate) struct Collector {
     open: HashMap<u64, Parts>,
     out: Sender<Span>,
     lost: Arc<AtomicU64>,
+    exemplars: Arc<Exemplars>,
 }
 
 /// Parts of one message: its request, and the last record of its reply.
@@ -71,10 +73,11 @@ impl Collector {
     }
 
     /// A collector, and its other end.
-    pub(crate) fn new() -> (Self, Finished) {
+    pub(crate) fn new(exemplars: Arc<Exemplars>) -> (Self, Finished) {
         let (out, spans) = channel(WAITING);
         let lost = Arc::new(AtomicU64::new(0));
-        (Self { open: HashMap::new(), out, lost: Arc::clone(&lost) }, Finished { spans, lost })
+        let collector = Self { open: HashMap::new(), out, lost: Arc::clone(&lost), exemplars };
+        (collector, Finished { spans, lost })
     }
 
     /// Keeps what a record tells of a message that has spans.
@@ -96,6 +99,12 @@ impl Collector {
     /// Finishes the spans of a message. One without a record has none.
     pub(super) fn ended(&mut self, ended: Ended) {
         let Some(parts) = self.open.remove(&ended.ids.server) else { return };
+        let halves = [(Direction::Request, &parts.request), (Direction::Reply, &parts.reply)];
+        for (direction, half) in halves {
+            if let Some(half) = half {
+                self.exemplars.keep(&ended.route, direction, ended.ids.trace_id, half.after);
+            }
+        }
         for span in spans(parts, ended) {
             if self.out.try_send(span).is_err() {
                 self.lost.fetch_add(1, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{
     CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -22,9 +22,9 @@ use crate::pipeline::decision::DecisionId;
 use crate::pipeline::forward;
 use crate::pipeline::gateway_refusals::{self, invalid, unreachable_agent};
 use crate::pipeline::identify::Identity;
-use crate::pipeline::trace::Trace;
 use crate::pipeline::upstream_head::UpstreamHead;
 use crate::server::account::Charge;
+use crate::server::framing::agreed::Agreed;
 use crate::server::worker::RouteWorker;
 use crate::upstream::{Connected, Met};
 
@@ -39,7 +39,7 @@ pub(super) type Agent = WebSocketStream<Pieces<TokioIo<Upgraded>>>;
 pub(super) async fn open(
     worker: &RouteWorker,
     identity: &Identity,
-    credentials: &[(HeaderName, HeaderValue)],
+    agreed: &Agreed,
     decision: DecisionId,
     since: &Since,
 ) -> Result<(Agent, Met), Refusal> {
@@ -56,11 +56,11 @@ pub(super) async fn open(
         call: &call,
         target: None,
         typed: None,
-        credentials,
+        credentials: &agreed.credentials,
         waits: limits.upstream_timeout,
         events: false,
         decision: decision.text(&mut buffer),
-        trace: &Trace::default(),
+        trace: &agreed.trace,
         resealed: None,
     };
     let request = forward::socket_request(&worker.address, &head, &key)?;

@@ -236,13 +236,8 @@ impl Socket {
     }
 
     async fn open(&self) -> Result<Agent, Refusal> {
-        let opening = agent::open(
-            &self.worker,
-            &self.identity,
-            &self.agreed.credentials,
-            self.decision.get(),
-            &self.answered,
-        );
+        let opening =
+            agent::open(&self.worker, &self.identity, &self.agreed, self.decision.get(), &self.answered);
         let (agent, met) = opening.await?;
         *self.met.borrow_mut() = met;
         Ok(agent)
@@ -369,7 +364,9 @@ impl Socket {
         outcome: Outcome,
         facts: Facts,
     ) -> Result<crate::pipeline::record::Recorded, NotRecorded> {
-        self.worker.shared.audit.record(Record::of(self.decision.get(), outcome, facts, self.began.get()))
+        let traced = self.agreed.trace.record(&facts);
+        let record = Record::of(self.decision.get(), outcome, facts, self.began.get());
+        self.worker.shared.audit.record(Record { traced, ..record })
     }
 
     /// Records the end of the socket. A caller that leaves with open requests is recorded as abandoned.
@@ -404,8 +401,9 @@ impl Socket {
                         detail = refusal.detail(), others, "a socket ends: {}", refusal.reason()
                     );
                     let outcome = Outcome::Refused(refusal.code());
+                    let traced = self.agreed.trace.record(&facts);
                     let record = Record::of(self.decision.get(), outcome, facts, self.began.get());
-                    if shared.audit.record(Record { others, ..record }).is_err() {
+                    if shared.audit.record(Record { others, traced, ..record }).is_err() {
                         self.identity.account().not_recorded(refusal.code(), others, shared.now());
                     }
                 }

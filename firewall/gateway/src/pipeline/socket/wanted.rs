@@ -1,5 +1,7 @@
 //! Requests for a WebSocket, and the answer that opens it.
 
+use std::rc::Rc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -16,6 +18,7 @@ use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::decision::DecisionId;
 use crate::pipeline::identify::Shown;
 use crate::pipeline::refuse::DECISION;
+use crate::pipeline::trace::Trace;
 use crate::server::account::Charge;
 use crate::server::framing::Serving;
 use crate::server::framing::agreed::Agreed;
@@ -30,6 +33,8 @@ pub(crate) struct Wanted {
     l9_context: Vec<String>,
     /// Credentials that the route forwards to the agent.
     credentials: Vec<(HeaderName, HeaderValue)>,
+    /// Trace headers, for the agent and for the records of all messages.
+    trace: Rc<Trace>,
 }
 
 /// Judges the head of a request for a WebSocket. Offered extensions and subprotocols are not accepted.
@@ -64,7 +69,7 @@ pub(crate) fn wanted(
             let accept = HeaderValue::try_from(accept(key));
             let accept =
                 accept.map_err(|_| Refusal::new(Code::Malformed, "the key of the socket is not valid"))?;
-            Ok(Wanted { accept, l9_context, credentials })
+            Ok(Wanted { accept, l9_context, credentials, trace: Trace::without_spans(headers) })
         }
         _ => malformed("the key of the socket is not valid"),
     }
@@ -103,9 +108,9 @@ impl Wanted {
         if let Ok(text) = HeaderValue::from_str(decision.text(&mut [0; 26])) {
             headers.insert(DECISION, text);
         }
-        let Self { l9_context, credentials, .. } = self;
+        let Self { l9_context, credentials, trace, .. } = self;
         let _charge = charge.clone();
-        serving.agree(Agreed { l9_context, shown, credentials, decision, _charge });
+        serving.agree(Agreed { l9_context, shown, credentials, trace, decision, _charge });
         answer
     }
 }
