@@ -24,4 +24,4 @@ pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
 pub use run::{Asked, Bound, Checked, OwnEnd, Remembered, check, check_online, remembered, run};
 pub use server::listen::BoundRoute;
-pub use server::sockets::BoundSocket;
+pub use server::sockets::ListeningSocket;

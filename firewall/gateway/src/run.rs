@@ -27,7 +27,7 @@ use crate::control::follow::{self, Memory, Recognisers};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
 use crate::server::own_certificates::OwnCertificate;
-use crate::server::sockets::BoundSocket;
+use crate::server::sockets::ListeningSocket;
 
 pub use online::{Asked, check_online};
 
@@ -190,7 +190,7 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
 /// The fault that stopped the start, or the thread that ended. Other failures refuse messages instead.
 pub async fn run<R, S>(
     config: Config,
-    inherited: Vec<BoundSocket>,
+    inherited: Vec<ListeningSocket>,
     ready: R,
     shutdown: S,
 ) -> Result<(), RunFault>

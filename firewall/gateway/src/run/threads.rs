@@ -18,7 +18,7 @@ use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::spans::{Collector, Finished};
 use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
 use crate::server::materials::Materials;
-use crate::server::sockets::{BoundSocket, Sockets};
+use crate::server::sockets::{ListeningSocket, Sockets};
 use arc_swap::ArcSwap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Running {
 /// Parts that a gateway gets from the process around it.
 pub(super) struct Outside {
     /// Bound sockets.
-    pub(super) inherited: Vec<BoundSocket>,
+    pub(super) inherited: Vec<ListeningSocket>,
     /// SIGHUP, handled from before the start is reported.
     pub(super) hangups: Signal,
 }

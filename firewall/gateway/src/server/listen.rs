@@ -21,7 +21,7 @@ use crate::config::Listen;
 use crate::pipeline::identify::{Identity, Unidentified};
 use crate::server::account::Connection;
 use crate::server::materials::Materials;
-use crate::server::sockets::BoundSocket;
+use crate::server::sockets::ListeningSocket;
 use crate::server::worker::RouteWorker;
 
 /// Bytes that a connection holds at its start: buffers of TLS and of a head.
@@ -74,9 +74,9 @@ impl Listener {
     ///
     /// # Errors
     /// The runtime cannot use the socket.
-    pub(crate) async fn run(self: Rc<Self>, bound: BoundSocket) -> std::io::Result<()> {
+    pub(crate) async fn run(self: Rc<Self>, bound: ListeningSocket) -> std::io::Result<()> {
         match bound {
-            BoundSocket::Tcp(listener) => {
+            ListeningSocket::Tcp(listener) => {
                 let listener = TcpListener::from_std(listener)?;
                 let next = async || {
                     let (stream, peer) = listener.accept().await?;
@@ -85,7 +85,7 @@ impl Listener {
                 };
                 self.take_each(next).await;
             }
-            BoundSocket::Unix(listener) => {
+            ListeningSocket::Unix(listener) => {
                 let listener = UnixListener::from_std(listener)?;
                 let local = || Origin { account: "unix socket".into(), peer: "unix socket".to_owned() };
                 let next = async || listener.accept().await.map(|(stream, _)| (stream, local()));

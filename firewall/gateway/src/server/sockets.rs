@@ -14,14 +14,14 @@ const BACKLOG: i32 = 1024;
 
 /// A bound listener, not yet in a runtime.
 #[derive(Debug)]
-pub enum BoundSocket {
+pub enum ListeningSocket {
     /// A TCP listener.
     Tcp(std::net::TcpListener),
     /// A listener of a Unix stream socket.
     Unix(std::os::unix::net::UnixListener),
 }
 
-impl BoundSocket {
+impl ListeningSocket {
     fn again(&self) -> std::io::Result<Self> {
         Ok(match self {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
@@ -52,7 +52,7 @@ struct Held {
     key: String,
     taken: Listen,
     /// One for each core.
-    all: Vec<BoundSocket>,
+    all: Vec<ListeningSocket>,
 }
 
 /// The sockets of all routes, kept open while a route listens there.
@@ -60,12 +60,12 @@ pub(crate) struct Sockets {
     cores: usize,
     held: Vec<Held>,
     /// Sockets of the process that started this one, until an address takes them.
-    inherited: Vec<BoundSocket>,
+    inherited: Vec<ListeningSocket>,
 }
 
 impl Sockets {
     /// For this number of cores. An address takes a socket of `inherited` that is bound to it.
-    pub(crate) fn new(cores: usize, inherited: Vec<BoundSocket>) -> Self {
+    pub(crate) fn new(cores: usize, inherited: Vec<ListeningSocket>) -> Self {
         Self { cores, held: Vec::new(), inherited }
     }
 
@@ -77,7 +77,7 @@ impl Sockets {
         let fault =
             |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
         let socket = match self.inherited(&Listen::Tcp(address)) {
-            Some(BoundSocket::Tcp(socket)) => socket,
+            Some(ListeningSocket::Tcp(socket)) => socket,
             _ => std::net::TcpListener::bind(address).map_err(fault)?,
         };
         socket.set_nonblocking(true).map_err(fault)?;
@@ -94,7 +94,7 @@ impl Sockets {
         Err(RunFault::Bind { address, why })
     }
 
-    fn inherited(&mut self, listen: &Listen) -> Option<BoundSocket> {
+    fn inherited(&mut self, listen: &Listen) -> Option<ListeningSocket> {
         let at = self.inherited.iter().position(|bound| bound.address().as_ref() == Some(listen))?;
         Some(self.inherited.swap_remove(at))
     }
@@ -108,7 +108,7 @@ impl Sockets {
         &mut self,
         name: &str,
         listen: &Listen,
-    ) -> Result<(Vec<BoundSocket>, Listen), RunFault> {
+    ) -> Result<(Vec<ListeningSocket>, Listen), RunFault> {
         let fault =
             |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
         let key = key(name, listen);
@@ -121,7 +121,7 @@ impl Sockets {
         }
         let held = self.held.iter().find(|held| held.key == key);
         let held = held.ok_or_else(|| RunFault::system("sockets", "a socket is missing"))?;
-        let all = held.all.iter().map(BoundSocket::again).collect::<Result<_, _>>().map_err(fault)?;
+        let all = held.all.iter().map(ListeningSocket::again).collect::<Result<_, _>>().map_err(fault)?;
         Ok((all, held.taken.clone()))
     }
 
@@ -140,14 +140,14 @@ fn key(name: &str, listen: &Listen) -> String {
 }
 
 /// One socket for all cores.
-fn shared(one: BoundSocket, cores: usize) -> std::io::Result<Vec<BoundSocket>> {
+fn shared(one: ListeningSocket, cores: usize) -> std::io::Result<Vec<ListeningSocket>> {
     one.set_nonblocking()?;
     let mut all = (1..cores).map(|_| one.again()).collect::<Result<Vec<_>, _>>()?;
     all.push(one);
     Ok(all)
 }
 
-fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<BoundSocket>, Listen)> {
+fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<ListeningSocket>, Listen)> {
     match listen {
         Listen::Tcp(address) => {
             let (mut all, mut address) = (Vec::with_capacity(cores), *address);
@@ -155,11 +155,11 @@ fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<BoundSocket>, Lis
             for _ in 0..cores {
                 let listener = tcp(address)?;
                 address = listener.local_addr()?;
-                all.push(BoundSocket::Tcp(listener));
+                all.push(ListeningSocket::Tcp(listener));
             }
             Ok((all, Listen::Tcp(address)))
         }
-        Listen::Unix(path) => Ok((shared(BoundSocket::Unix(unix(path)?), cores)?, listen.clone())),
+        Listen::Unix(path) => Ok((shared(ListeningSocket::Unix(unix(path)?), cores)?, listen.clone())),
     }
 }
 
