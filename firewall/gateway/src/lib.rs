@@ -24,4 +24,4 @@ pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
 pub use run::{Bound, Checked, Remembered, check, remembered, run};
 pub use server::listen::BoundRoute;
-pub use server::sockets::Bound as Socket;
+pub use server::sockets::ListeningSocket;

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::control::follow::{self, Memory};
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
-use crate::server::sockets::Bound as Socket;
+use crate::server::sockets::ListeningSocket;
 
 /// Addresses of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,12 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
 ///
 /// # Errors
 /// The fault that stopped the start, or the thread that ended. Other failures refuse messages instead.
-pub async fn run<R, S>(config: Config, inherited: Vec<Socket>, ready: R, shutdown: S) -> Result<(), RunFault>
+pub async fn run<R, S>(
+    config: Config,
+    inherited: Vec<ListeningSocket>,
+    ready: R,
+    shutdown: S,
+) -> Result<(), RunFault>
 where
     R: FnOnce(Bound),
     S: Future<Output = ()>,

@@ -17,7 +17,7 @@ use crate::server::executor::OnThisCore;
 use crate::server::listen::{Entrance, Face, Listener};
 use crate::server::materials::{Materials, RouteKey};
 use crate::server::shared::Shared;
-use crate::server::sockets::Bound;
+use crate::server::sockets::ListeningSocket;
 use crate::server::worker::{Course, Group, Handshakes, RouteWorker};
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
@@ -40,9 +40,9 @@ pub(super) struct Seat {
     extension: String,
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
-    bound: Option<Bound>,
+    bound: Option<ListeningSocket>,
     /// The push lane, and the agent's address of it.
-    egress: Option<(Bound, String)>,
+    egress: Option<(ListeningSocket, String)>,
 }
 
 impl Seat {
@@ -60,7 +60,7 @@ impl Seat {
     }
 
     /// The same route for the core of these listeners.
-    pub(super) fn with(&self, bound: Bound, egress: Option<(Bound, String)>) -> Self {
+    pub(super) fn with(&self, bound: ListeningSocket, egress: Option<(ListeningSocket, String)>) -> Self {
         Self { bound: Some(bound), egress, ..self.again() }
     }
 

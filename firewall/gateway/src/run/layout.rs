@@ -5,7 +5,7 @@ use crate::config::{Config, Listen, RouteConfig};
 use crate::control::metrics::Metrics;
 use crate::fault::RunFault;
 use crate::server::listen::BoundRoute;
-use crate::server::sockets::{Bound, Sockets};
+use crate::server::sockets::{ListeningSocket, Sockets};
 
 /// The bound routes of one configuration.
 pub(super) struct Layout {
@@ -65,7 +65,7 @@ fn lane(route: &RouteConfig) -> String {
 }
 
 /// Push lanes of a route, and the agent's address of it. Empty without one.
-fn egress(route: &RouteConfig, sockets: &mut Sockets) -> Result<(Vec<Bound>, String), RunFault> {
+fn egress(route: &RouteConfig, sockets: &mut Sockets) -> Result<(Vec<ListeningSocket>, String), RunFault> {
     let Some(push) = &route.a2a.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = sockets.bind(&lane(route), &push.listen)?;
     let url = push.url.clone().unwrap_or_else(|| {

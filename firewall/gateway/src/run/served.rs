@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::core::{Core, Seat};
 use crate::fault::RunFault;
 use crate::server::listen::Listener;
-use crate::server::sockets::Bound;
+use crate::server::sockets::ListeningSocket;
 use crate::server::worker::Phase;
 
 /// New routes for one core, beside the running ones.
@@ -33,7 +33,7 @@ pub(super) struct Change {
 /// A route that does not listen yet.
 pub(super) struct Opened {
     served: ServedRoute,
-    pub(super) listeners: Vec<(Listener, Bound)>,
+    pub(super) listeners: Vec<(Listener, ListeningSocket)>,
 }
 
 impl Opened {

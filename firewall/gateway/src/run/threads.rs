@@ -15,7 +15,7 @@ use crate::pipeline::admit::host::Names;
 use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::{Audit, AuditWriter};
 use crate::server::materials::Materials;
-use crate::server::sockets::{Bound as Socket, Sockets};
+use crate::server::sockets::{ListeningSocket, Sockets};
 use arc_swap::ArcSwap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Running {
 /// Parts that a gateway gets from the process around it.
 pub(super) struct Outside {
     /// Bound sockets.
-    pub(super) inherited: Vec<Socket>,
+    pub(super) inherited: Vec<ListeningSocket>,
     /// SIGHUP, handled from before the start is reported.
     pub(super) hangups: Signal,
 }

@@ -18,7 +18,7 @@ use crate::config::Listen;
 use crate::pipeline::identify::Identity;
 use crate::server::account::Connection;
 use crate::server::materials::Materials;
-use crate::server::sockets::Bound;
+use crate::server::sockets::ListeningSocket;
 use crate::server::worker::RouteWorker;
 
 /// Bytes that a connection holds at its start: buffers of TLS and of a head.
@@ -71,9 +71,9 @@ impl Listener {
     ///
     /// # Errors
     /// The runtime cannot use the socket.
-    pub(crate) async fn run(self: Rc<Self>, bound: Bound) -> std::io::Result<()> {
+    pub(crate) async fn run(self: Rc<Self>, bound: ListeningSocket) -> std::io::Result<()> {
         match bound {
-            Bound::Tcp(listener) => {
+            ListeningSocket::Tcp(listener) => {
                 let listener = TcpListener::from_std(listener)?;
                 let next = async || {
                     let (stream, peer) = listener.accept().await?;
@@ -82,7 +82,7 @@ impl Listener {
                 };
                 self.take_each(next).await;
             }
-            Bound::Unix(listener) => {
+            ListeningSocket::Unix(listener) => {
                 let listener = UnixListener::from_std(listener)?;
                 let local: Arc<str> = "unix socket".into();
                 let next = async || listener.accept().await.map(|(stream, _)| (stream, Arc::clone(&local)));

@@ -14,14 +14,14 @@ const BACKLOG: i32 = 1024;
 
 /// A bound listener, not yet in a runtime.
 #[derive(Debug)]
-pub enum Bound {
+pub enum ListeningSocket {
     /// A TCP listener.
     Tcp(std::net::TcpListener),
     /// A listener of a Unix stream socket.
     Unix(std::os::unix::net::UnixListener),
 }
 
-impl Bound {
+impl ListeningSocket {
     fn again(&self) -> std::io::Result<Self> {
         Ok(match self {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
@@ -52,7 +52,7 @@ struct Held {
     key: String,
     taken: Listen,
     /// One for each core.
-    all: Vec<Bound>,
+    all: Vec<ListeningSocket>,
 }
 
 /// The sockets of all routes, kept open while a route listens there.
@@ -60,12 +60,12 @@ pub(crate) struct Sockets {
     cores: usize,
     held: Vec<Held>,
     /// Sockets of the process that started this one, until an address takes them.
-    inherited: Vec<Bound>,
+    inherited: Vec<ListeningSocket>,
 }
 
 impl Sockets {
     /// For this number of cores. An address takes a socket of `inherited` that is bound to it.
-    pub(crate) fn new(cores: usize, inherited: Vec<Bound>) -> Self {
+    pub(crate) fn new(cores: usize, inherited: Vec<ListeningSocket>) -> Self {
         Self { cores, held: Vec::new(), inherited }
     }
 
@@ -77,7 +77,7 @@ impl Sockets {
         let fault =
             |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
         let socket = match self.inherited(&Listen::Tcp(address)) {
-            Some(Bound::Tcp(socket)) => socket,
+            Some(ListeningSocket::Tcp(socket)) => socket,
             _ => std::net::TcpListener::bind(address).map_err(fault)?,
         };
         socket.set_nonblocking(true).map_err(fault)?;
@@ -94,7 +94,7 @@ impl Sockets {
         Err(RunFault::Bind { address, why })
     }
 
-    fn inherited(&mut self, listen: &Listen) -> Option<Bound> {
+    fn inherited(&mut self, listen: &Listen) -> Option<ListeningSocket> {
         let at = self.inherited.iter().position(|bound| bound.address().as_ref() == Some(listen))?;
         Some(self.inherited.swap_remove(at))
     }
@@ -104,7 +104,11 @@ impl Sockets {
     ///
     /// # Errors
     /// [`RunFault::Bind`].
-    pub(crate) fn bind(&mut self, name: &str, listen: &Listen) -> Result<(Vec<Bound>, Listen), RunFault> {
+    pub(crate) fn bind(
+        &mut self,
+        name: &str,
+        listen: &Listen,
+    ) -> Result<(Vec<ListeningSocket>, Listen), RunFault> {
         let fault =
             |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
         let key = key(name, listen);
@@ -117,7 +121,7 @@ impl Sockets {
         }
         let held = self.held.iter().find(|held| held.key == key);
         let held = held.ok_or_else(|| RunFault::system("sockets", "a socket is missing"))?;
-        let all = held.all.iter().map(Bound::again).collect::<Result<_, _>>().map_err(fault)?;
+        let all = held.all.iter().map(ListeningSocket::again).collect::<Result<_, _>>().map_err(fault)?;
         Ok((all, held.taken.clone()))
     }
 
@@ -136,14 +140,14 @@ fn key(name: &str, listen: &Listen) -> String {
 }
 
 /// One socket for all cores.
-fn shared(one: Bound, cores: usize) -> std::io::Result<Vec<Bound>> {
+fn shared(one: ListeningSocket, cores: usize) -> std::io::Result<Vec<ListeningSocket>> {
     one.set_nonblocking()?;
     let mut all = (1..cores).map(|_| one.again()).collect::<Result<Vec<_>, _>>()?;
     all.push(one);
     Ok(all)
 }
 
-fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<Bound>, Listen)> {
+fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<ListeningSocket>, Listen)> {
     match listen {
         Listen::Tcp(address) => {
             let (mut all, mut address) = (Vec::with_capacity(cores), *address);
@@ -151,11 +155,11 @@ fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<Bound>, Listen)> 
             for _ in 0..cores {
                 let listener = tcp(address)?;
                 address = listener.local_addr()?;
-                all.push(Bound::Tcp(listener));
+                all.push(ListeningSocket::Tcp(listener));
             }
             Ok((all, Listen::Tcp(address)))
         }
-        Listen::Unix(path) => Ok((shared(Bound::Unix(unix(path)?), cores)?, listen.clone())),
+        Listen::Unix(path) => Ok((shared(ListeningSocket::Unix(unix(path)?), cores)?, listen.clone())),
     }
 }
 
