@@ -32,7 +32,9 @@ mod client;
 mod context;
 mod demo;
 mod fault;
+mod findings;
 mod firewall;
+mod health;
 mod log;
 mod logging;
 mod memory;
@@ -92,6 +94,7 @@ enum Job {
     Log(log::LogJob),
     #[command(subcommand)]
     Trust(trust::TrustJob),
+    Health(health::Health),
 }
 
 fn main() -> ExitCode {
@@ -145,6 +148,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
         Job::Trust(job) => block_on(trust::run(job, json)),
+        Job::Health(health) => block_on(health.run()),
     }
 }
 

@@ -3,13 +3,13 @@
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
 use semgate_authority::RunFault;
-use semgate_gateway::Socket;
+use semgate_gateway::ListeningSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::fault::Fault;
 
 /// The sockets that a service manager bound and passed on.
-pub type Inherited = std::io::Result<Vec<Socket>>;
+pub type Inherited = std::io::Result<Vec<ListeningSocket>>;
 
 /// Takes the sockets of `LISTEN_FDS`, before the process has a second thread.
 pub fn inherited() -> Inherited {
@@ -17,8 +17,8 @@ pub fn inherited() -> Inherited {
     let mut sockets = Vec::new();
     for at in 0..passed.len() {
         let socket = match passed.take_tcp_listener(at) {
-            Ok(listener) => listener.map(Socket::Tcp),
-            Err(_) => passed.take_unix_listener(at)?.map(Socket::Unix),
+            Ok(listener) => listener.map(ListeningSocket::Tcp),
+            Err(_) => passed.take_unix_listener(at)?.map(ListeningSocket::Unix),
         };
         sockets.extend(socket);
     }
@@ -29,10 +29,10 @@ pub fn inherited() -> Inherited {
 ///
 /// # Errors
 /// One of them is another socket.
-pub fn tcp(sockets: Vec<Socket>) -> Result<Vec<std::net::TcpListener>, Fault> {
+pub fn tcp(sockets: Vec<ListeningSocket>) -> Result<Vec<std::net::TcpListener>, Fault> {
     let only = |socket| match socket {
-        Socket::Tcp(listener) => Ok(listener),
-        Socket::Unix(_) => {
+        ListeningSocket::Tcp(listener) => Ok(listener),
+        ListeningSocket::Unix(_) => {
             Err(Fault::new("a unix socket was passed, and the authority listens on tcp alone"))
         }
     };

@@ -22,14 +22,14 @@ const RULES: [&str; 8] = [
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("contexts", 13128, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5315, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 9729, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9740, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/protocol", 9285, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14464, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13811, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15400, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 25400, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 25500, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("cli", 13400, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
+use crate::findings::FindingFiles;
 
 /// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
@@ -30,6 +31,8 @@ pub struct CheckPolicies {
     schema: bool,
     #[command(flatten)]
     analysis: Analysis,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 impl CheckPolicies {
@@ -38,6 +41,10 @@ impl CheckPolicies {
     /// # Errors
     /// Status 1 with every fault, a line each, if the directory would not load.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
+        self.files.write("policy check", &self.policies, Vec::new(), self.check(json))
+    }
+
+    fn check(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         if self.schema {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;

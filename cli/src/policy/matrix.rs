@@ -9,7 +9,8 @@ use semgate_policy_analysis::{Cell, Matrix};
 use serde_json::{Map, Value, json};
 
 use super::inputs::{self, Contexts};
-use crate::fault::Fault;
+use crate::fault::{Fault, Finding};
+use crate::findings::{Check, FindingFiles};
 use crate::system::{read, write};
 
 /// The policies, and the text to write or to compare.
@@ -29,6 +30,8 @@ pub struct MatrixArgs {
     /// Most evaluations of a policy: kinds of agents times performatives of concepts times policies
     #[arg(long, value_name = "NUMBER")]
     max_looks: Option<usize>,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 impl MatrixArgs {
@@ -37,6 +40,12 @@ impl MatrixArgs {
     /// # Errors
     /// Policies that would not load, or a file that cannot be read or written. A different matrix is status 1 and a result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
+        let mut checks = Vec::new();
+        let outcome = self.make(&mut checks, json);
+        self.files.write("policy matrix", &self.policies, checks, outcome)
+    }
+
+    fn make(&self, checks: &mut Vec<Check>, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let mut limits = PolicyLimits::default();
         limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
@@ -48,7 +57,11 @@ impl MatrixArgs {
         let text = matrix.to_string();
         if self.check {
             let file = self.snapshot.clone().unwrap_or_else(|| self.policies.join("matrix.txt"));
-            return Ok(compare(&read(&file)?, &text, json));
+            let differences = differences(&read(&file)?, &text);
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let finding = |line: &String| Finding { file: name.clone(), ..Finding::new(line.as_str()) };
+            checks.push(Check { name: name.clone(), findings: differences.iter().map(finding).collect() });
+            return Ok(compare(&differences, json));
         }
         match &self.snapshot {
             Some(file) => {
@@ -62,12 +75,11 @@ impl MatrixArgs {
 }
 
 /// Prints the differences, concept by concept.
-fn compare(before: &str, now: &str, json: bool) -> u8 {
-    let differences = differences(before, now);
+fn compare(differences: &[String], json: bool) -> u8 {
     if json {
         out!("{}", json!({"same": differences.is_empty(), "differences": differences}));
     } else {
-        for line in &differences {
+        for line in differences {
             out!("{line}");
         }
     }
