@@ -12,7 +12,28 @@ pub struct Fault {
     hint: Option<String>,
     comparison: Option<Box<Value>>,
     also: Vec<String>,
+    findings: Vec<Finding>,
     status: u8,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Finding {
+    /// The fault, without payload values.
+    pub message: String,
+    /// File name, within the subject of the command; empty for the subject itself.
+    pub file: String,
+    /// Line, from 1; 0 if unknown.
+    pub line: usize,
+    /// Column in characters, from 1; 0 if unknown.
+    pub column: usize,
+}
+
+impl Finding {
+    /// A finding about the subject itself.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
 }
 
 /// The exit status of a failure that is neither a refusal (3) nor a usage error (2).
@@ -28,6 +49,7 @@ impl Fault {
             hint: None,
             comparison: None,
             also: Vec::new(),
+            findings: Vec::new(),
             status: FAILED,
         }
     }
@@ -79,6 +101,18 @@ impl Fault {
         self.also.extend(other.also);
         self.hint = self.hint.or(other.hint);
         self
+    }
+
+    /// Adds each fault with its location, for the files of [`FindingFiles`](crate::findings::FindingFiles).
+    #[must_use]
+    pub fn with_findings(mut self, findings: impl Iterator<Item = Finding>) -> Self {
+        self.findings.extend(findings);
+        self
+    }
+
+    /// Each fault with its location; empty if this is the only one.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
     }
 
     /// Replaces the exit status; 0 stays a failure.

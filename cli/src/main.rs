@@ -35,7 +35,9 @@ mod context;
 mod demo;
 mod doctor;
 mod fault;
+mod findings;
 mod firewall;
+mod health;
 mod init;
 mod log;
 mod logging;
@@ -119,6 +121,7 @@ enum Job {
     Completions(manual::Completions),
     Man(manual::Man),
     ConfigSchema(config_schema::ConfigSchema),
+    Health(health::Health),
 }
 
 fn main() -> ExitCode {
@@ -184,6 +187,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         }
         Job::ConfigSchema(which) => which.run().map(|()| 0),
         Job::Man(man) => man.run(json).map(|()| 0),
+        Job::Health(health) => block_on(health.run()),
     }
 }
 

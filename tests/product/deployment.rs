@@ -1,6 +1,7 @@
 //! A gateway and an authority as a cluster and a machine run them: probes, reloads, sockets, packages.
 
 mod authorities;
+mod findings;
 mod probes;
 mod reloads;
 mod restarts;

@@ -202,8 +202,9 @@ async fn the_name_of_the_checkpoint_is_made_durable_before_anything_is_served_by
     place.start().await.stop().await;
     let of_the_log = |step: Step, path: &Path| step == Step::Sync && path.ends_with("log");
     turn(&state, Some(Plan { counts: of_the_log, ..Plan::after(0, ErrorKind::Other) }));
-    let fault =
-        crate::run(place.config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    let fault = crate::run(place.config(), Vec::new(), |_| panic!("it started"), std::future::pending())
+        .await
+        .unwrap_err();
     assert!(fault.to_string().contains("syncing"), "{fault}");
     turn(&state, None);
     place.start().await.stop().await;

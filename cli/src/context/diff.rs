@@ -12,7 +12,8 @@ use semgate_policies::{Clash, clashes};
 use super::trusted_roots::Keys;
 use super::{Documents, overrides, remote};
 use crate::authority_client::AuthorityArgs;
-use crate::fault::{Doing, Fault, REFUSED};
+use crate::fault::{Doing, Fault, Finding, REFUSED};
+use crate::findings::{Check, FindingFiles};
 use crate::names;
 
 /// The exit status if compatibility is not known.
@@ -38,6 +39,8 @@ pub struct Diff {
     at: AuthorityArgs,
     #[command(flatten)]
     keys: Keys,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 impl Diff {
@@ -46,6 +49,12 @@ impl Diff {
     /// # Errors
     /// A document cannot be fetched or is not valid.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        let mut checks = Vec::new();
+        let outcome = self.compare(&mut checks, json).await;
+        self.files.write("context diff", Path::new(&self.new), checks, outcome)
+    }
+
+    async fn compare(&self, checks: &mut Vec<Check>, json: bool) -> Result<u8, Fault> {
         let mut files = self.references.clone();
         files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
         let documents = Documents::with_library(&files)?;
@@ -55,6 +64,7 @@ impl Diff {
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         limits.max_time = self.max_seconds.map_or(limits.max_time, Duration::from_secs);
         let comparison = compare_as(&old, &new, None, &limits, &CancelToken::with_clock(Instant::now));
+        checks.extend(comparison.parts.iter().map(checked));
         let overridden = self.overridden(&new).await;
         let untyped = clashes(&old, &new);
         let next = comparison.next;
@@ -135,6 +145,13 @@ pub async fn find(
         Some(found) => Ok(found),
         None => remote::context(&keys.resolve(at)?, &urn).await,
     }
+}
+
+/// A part as a check, which only compatible parts pass.
+fn checked(part: &Part) -> Check {
+    let finding = Finding::new(format!("{}: {}: {}", part.verdict.as_str(), part.pointer, part.reason));
+    let findings = if part.verdict == Verdict::Compatible { Vec::new() } else { vec![finding] };
+    Check { name: part.pointer.clone(), findings }
 }
 
 fn show(comparison: &Comparison) {

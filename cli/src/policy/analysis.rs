@@ -190,6 +190,9 @@ fn faulty(report: &Report, json: bool) -> Fault {
     Fault::new(format_args!(
         "{count} fault(s): a gateway would load this set, but these policies have no effect in it"
     ))
+    .with_findings(report.findings.iter().filter(|one| one.level == Level::Fault).map(|one| {
+        crate::fault::Finding { message: one.to_string(), file: one.file.clone(), line: one.line, column: 0 }
+    }))
     .hint(format_args!("{} proved it; remove the policy, or correct it", report.solver))
 }
 

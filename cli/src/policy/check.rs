@@ -11,6 +11,7 @@ use serde_json::json;
 use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, TypedBy, Typing};
 use crate::fault::{Doing, Fault};
+use crate::findings::FindingFiles;
 
 /// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ pub struct CheckPolicies {
     schema: bool,
     #[command(flatten)]
     analysis: Analysis,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 impl CheckPolicies {
@@ -34,7 +37,12 @@ impl CheckPolicies {
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let typed = self.typing.read()?;
         let directory = typed.directory(self.policies.as_deref())?;
-        let source = inputs::source(&directory)?;
+        let outcome = self.check(typed, &directory, json);
+        self.files.write("policy check", &directory, Vec::new(), outcome)
+    }
+
+    fn check(&self, typed: TypedBy, directory: &Path, json: bool) -> Result<u8, Fault> {
+        let source = inputs::source(directory)?;
         typed.announce();
         let TypedBy { contexts, floors, own, unjudged, .. } = typed;
         if self.schema {

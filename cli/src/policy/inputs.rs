@@ -13,7 +13,7 @@ use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource
 use semgate_policy_analysis::Explainer;
 use serde_json::json;
 
-use crate::fault::{Doing, Fault};
+use crate::fault::{Doing, Fault, Finding};
 
 /// The documents that type policies.
 #[derive(Debug, Args)]
@@ -129,6 +129,7 @@ pub fn rejected(faults: &[PolicyFault], source: &PolicySource, json: bool) -> Fa
     printed(faults, source, json);
     let count = faults.len();
     Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
+        .with_findings(faults.iter().map(finding))
         .hint("a set is loaded whole or not at all; more faults may show once these are fixed")
 }
 
@@ -139,7 +140,16 @@ pub fn warned(warnings: &[PolicyFault], source: &PolicySource, json: bool) -> Fa
     Fault::new(format_args!(
         "{count} warning(s): a gateway would load this policy set, but these have no effect in it"
     ))
+    .with_findings(warnings.iter().map(finding))
     .hint("a gateway only warns about a literal below a floor, so a rising floor rejects no set")
+}
+
+fn finding(fault: &PolicyFault) -> Finding {
+    let message = fault.to_string();
+    match fault.location() {
+        Some(at) => Finding { message, file: at.file.clone(), line: at.line, column: at.column },
+        None => Finding::new(message),
+    }
 }
 
 fn printed(faults: &[PolicyFault], source: &PolicySource, json: bool) {

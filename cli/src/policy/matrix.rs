@@ -8,8 +8,9 @@ use semgate_policies::PolicyLimits;
 use semgate_policy_analysis::{Cell, Matrix};
 use serde_json::{Map, Value, json};
 
-use super::inputs::{self, Typing};
-use crate::fault::Fault;
+use super::inputs::{self, TypedBy, Typing};
+use crate::fault::{Fault, Finding};
+use crate::findings::{Check, FindingFiles};
 use crate::system::{read, write};
 
 /// The policies, and the text to write or to compare.
@@ -28,6 +29,8 @@ pub struct MatrixArgs {
     /// Most evaluations of a policy: kinds of agents times performatives of concepts times policies
     #[arg(long, value_name = "NUMBER")]
     max_looks: Option<usize>,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 impl MatrixArgs {
@@ -38,9 +41,21 @@ impl MatrixArgs {
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let typed = self.typing.read()?;
         let directory = typed.directory(self.policies.as_deref())?;
+        let mut checks = Vec::new();
+        let outcome = self.make(&typed, &directory, &mut checks, json);
+        self.files.write("policy matrix", &directory, checks, outcome)
+    }
+
+    fn make(
+        &self,
+        typed: &TypedBy,
+        directory: &Path,
+        checks: &mut Vec<Check>,
+        json: bool,
+    ) -> Result<u8, Fault> {
         let mut limits = PolicyLimits::default();
         limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
-        let matrix = inputs::explainer(&directory, &typed, json)?.matrix(&limits);
+        let matrix = inputs::explainer(directory, typed, json)?.matrix(&limits);
         let matrix = matrix.map_err(|why| {
             Fault::new(why)
                 .hint("take fewer contexts (`--no-library`, `--context`), or allow more with `--max-looks`")
@@ -48,7 +63,11 @@ impl MatrixArgs {
         let text = matrix.to_string();
         if self.check {
             let file = self.snapshot.clone().unwrap_or_else(|| directory.join("matrix.txt"));
-            return Ok(compare(&read(&file)?, &text, json));
+            let differences = differences(&read(&file)?, &text);
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let finding = |line: &String| Finding { file: name.clone(), ..Finding::new(line.as_str()) };
+            checks.push(Check { name: name.clone(), findings: differences.iter().map(finding).collect() });
+            return Ok(compare(&differences, json));
         }
         match &self.snapshot {
             Some(file) => {
@@ -62,12 +81,11 @@ impl MatrixArgs {
 }
 
 /// Prints the differences, concept by concept.
-fn compare(before: &str, now: &str, json: bool) -> u8 {
-    let differences = differences(before, now);
+fn compare(differences: &[String], json: bool) -> u8 {
     if json {
         out!("{}", json!({"same": differences.is_empty(), "differences": differences}));
     } else {
-        for line in &differences {
+        for line in differences {
             out!("{line}");
         }
     }

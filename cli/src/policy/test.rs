@@ -9,7 +9,8 @@ use serde_json::json;
 use super::case::{Case, CaseFile, Subject};
 use super::inputs::{self, Typing};
 use super::stage::{CaseOutcome, PolicyStage};
-use crate::fault::Fault;
+use crate::fault::{Fault, Finding};
+use crate::findings::{Check, FindingFiles};
 
 /// The cases, and the policies that judge them.
 #[derive(Debug, Args)]
@@ -25,6 +26,8 @@ pub struct Test {
     /// Status 1 also if no case decides by some policy
     #[arg(long)]
     require_coverage: bool,
+    #[command(flatten)]
+    files: FindingFiles,
 }
 
 /// A case with an unexpected result.
@@ -34,12 +37,24 @@ struct Failure {
     got: String,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: expected {}, got {}", self.location, self.expected, self.got)
+    }
+}
+
 impl Test {
     /// Plays all cases.
     ///
     /// # Errors
     /// Policies or cases cannot be read. A failed case is status 1 and a line of the result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
+        let mut checks = Vec::new();
+        let outcome = self.play_all(&mut checks, json);
+        self.files.write("policy test", &self.cases, checks, outcome)
+    }
+
+    fn play_all(&self, checks: &mut Vec<Check>, json: bool) -> Result<u8, Fault> {
         if !self.cases.is_dir() {
             return Err(Fault::new(format_args!("`{}` is not a directory", self.cases.display())).hint(
                 "name a directory of `*.json`, each a list of cases as docs/how-to/test-policies.md says",
@@ -58,15 +73,22 @@ impl Test {
             for (position, (case, subject)) in file.cases.iter().enumerate() {
                 count += 1;
                 let location = format!("{}: case {} `{}`", file.name, position + 1, case.shows);
-                if let Some(failure) = play(&stage, case, subject, location, &mut decided) {
-                    failures.push(failure);
-                }
+                let failure = play(&stage, case, subject, location.clone(), &mut decided);
+                let finding = failure
+                    .iter()
+                    .map(|failure| Finding { file: file.name.clone(), ..Finding::new(failure.to_string()) });
+                checks.push(Check { name: location, findings: finding.collect() });
+                failures.extend(failure);
             }
         }
         let undecided: Vec<&str> = stage.policies().ids().filter(|id| !decided.contains(*id)).collect();
         let report = Report { count, failures, undecided, policies: stage.policies().ids().count() };
         report.print(dir, json);
         let uncovered = self.require_coverage && !report.undecided.is_empty();
+        if self.require_coverage {
+            let missing = report.undecided.iter().map(|id| Finding::new(format!("no case decides by: {id}")));
+            checks.push(Check { name: "coverage".to_owned(), findings: missing.collect() });
+        }
         Ok(u8::from(!report.failures.is_empty() || uncovered))
     }
 }
@@ -144,7 +166,7 @@ impl Report<'_> {
             return;
         }
         for failure in failures {
-            out!("{}: expected {}, got {}", failure.location, failure.expected, failure.got);
+            out!("{failure}");
         }
         for id in undecided {
             out!("no case decides by: {id}");

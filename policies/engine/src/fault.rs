@@ -139,6 +139,12 @@ impl PolicyFault {
 }
 
 impl PolicyFault {
+    /// The place that the fault is about, if it has one.
+    #[must_use]
+    pub const fn location(&self) -> Option<&Location> {
+        location_in(self)
+    }
+
     /// The line of the source that the fault is about, with a caret below its column.
     #[must_use]
     pub fn excerpt(&self, source: &PolicySource) -> Option<String> {

@@ -90,6 +90,11 @@ fn probes_answer_a_cluster_and_the_admin_pages_only_named_certificates() {
     let _running = firewall(&config);
     wait_for("the probe address", || TcpStream::connect(("127.0.0.1", gateway_probe)).ok());
     serves_three_pages_and_no_names(gateway_probe);
+    let health = |url: &str| Command::new(SEMGATE).args(["health", url]).output().unwrap();
+    assert!(health(&format!("http://127.0.0.1:{gateway_probe}/readyz")).status.success());
+    let absent = health(&format!("http://127.0.0.1:{gateway_probe}/status"));
+    let said = String::from_utf8(absent.stderr).unwrap();
+    assert!(absent.status.code() == Some(1) && said.contains("answers 404"), "{said}");
     let at = gateway.admin.to_string();
     let status = get(Some("operator"), &at);
     assert_eq!((status.status, status.json()["ready"].as_bool()), (200, Some(true)));

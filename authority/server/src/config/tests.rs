@@ -72,6 +72,12 @@ fn every_wrong_file_says_what_is_wrong() {
         ("\"10m\"", "\"2d\"", "`status_lifetime` is 2d"),
         ("\"10m\"", "-5", "not negative"),
         ("\"10m\"", "\"ten minutes\"", "is not a duration"),
+        ("\"127.0.0.1:0\"", "\"0.0.0.0:1\"", "`admin.ids` is missing"),
+        (
+            "admin = \"127.0.0.1:0\"",
+            "admin = { listen = \"127.0.0.1:0\", ids = [\"x\"] }",
+            "`admin.ids`: `x` is no spiffe id",
+        ),
         ("\"127.0.0.1:0\"", "\"localhost\"", "invalid socket address"),
         ("queue = 12", "queue = 0", "`limits.queue` is 0; it must be at least 1 and at most 1048576"),
         ("queue = 12", "batch = 12", "`limits.batch` is fixed now: remove it"),

@@ -37,7 +37,7 @@ fn authority_of_the_kill_test() {
         std::fs::rename(dir.join("bound.new"), dir.join("bound")).unwrap();
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(run(config, ready, std::future::pending())).unwrap();
+    runtime.block_on(run(config, Vec::new(), ready, std::future::pending())).unwrap();
 }
 
 /// The authority as a process, killed when this is dropped.

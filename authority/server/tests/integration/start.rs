@@ -46,7 +46,8 @@ async fn starts_whole(place: &Place) -> String {
 }
 
 async fn refuses(place: &Place, what: &str) {
-    let fault = run(place.config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    let fault =
+        run(place.config(), Vec::new(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
     assert!(fault.to_string().contains(what), "{fault}");
 }
 

@@ -102,7 +102,7 @@ pub struct AuthorityConfig {
     #[schemars(with = "Option<String>")]
     pub url: Option<Upstream>,
     /// Several such addresses in place of `url`. The one that answered last is asked first.
-    #[serde(default, deserialize_with = "authority_urls")]
+    #[serde(default, deserialize_with = "authority_urls", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub urls: Vec<Upstream>,
     /// Roots of the chains that sign contexts, statements, heads and shards.
