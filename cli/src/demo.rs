@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::fault::{Doing, Fault};
 use crate::say::SendOutcome;
+use crate::terminal::{Progress, heading};
 use crate::up::{self, UpArgs};
 use stage::DemoStage;
 
@@ -87,10 +88,16 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
     let stage = DemoStage::open(up_dir.clone())?;
     let mut count = 0;
     let mut wrong = 0;
+    if !json {
+        heading(" # check scene: verdict");
+    }
     for act in
         [scenes::words, scenes::money, attacks::poison, attacks::forms, scenes::questions, scenes::revocation]
     {
-        for played in act(&stage).await? {
+        let progress = (!json).then(|| Progress::of("playing"));
+        let scenes = act(&stage).await?;
+        drop(progress);
+        for played in scenes {
             count += 1;
             wrong += usize::from(played.right != SceneVerdict::Yes);
             show(count, &played, json)?;

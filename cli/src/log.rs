@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random, signing_key, write_new};
-use crate::terminal::print_members as print;
+use crate::terminal::{Progress, print_members as print};
 
 /// Advice on signatures of a compromised key.
 pub const COMPROMISED: &str =
@@ -125,7 +125,9 @@ impl VerifyLog {
             tell!("verifying {}", source.shown);
         }
         let now = now();
+        let progress = Progress::of("verifying the log");
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
+        drop(progress);
         let report = report.map_err(|found| match (&found, self.which.lending_directory(self.at.as_deref())) {
             (
                 LogFault::Fetch { .. }

@@ -9,11 +9,11 @@ macro_rules! out {
     }};
 }
 
-/// Prints a line for people on standard error, see [`terminal::plain`]; ignores a reader that has gone away.
+/// Prints a line for people on standard error, see [`terminal::remark`]; ignores a reader that has gone away.
 macro_rules! tell {
     ($($word:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "{}", crate::terminal::plain(&format!($($word)*)));
+        let _ = writeln!(std::io::stderr(), "{}", crate::terminal::remark(&format!($($word)*)));
     }};
 }
 

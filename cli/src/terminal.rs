@@ -1,5 +1,9 @@
 //! Safe output for a terminal: foreign texts never move its cursor, hide themselves, or reorder the rest.
 
+mod people;
+
+pub use people::{Progress, heading, local};
+
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,9 +24,17 @@ pub fn read_by_machine() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// A result for printing: [`json`] for a machine, else [`plain`].
+/// A result for printing: [`json`] for a machine, else [`plain`], with colour on a terminal.
 pub fn shown(text: fmt::Arguments<'_>) -> String {
-    if JSON.load(Ordering::Relaxed) { json(&text.to_string()) } else { plain(&text.to_string()) }
+    match JSON.load(Ordering::Relaxed) {
+        true => json(&text.to_string()),
+        false => people::tinted(plain(&text.to_string()), &std::io::stdout()),
+    }
+}
+
+/// A remark for people on standard error: [`plain`], with colour on a terminal.
+pub fn remark(text: &str) -> String {
+    people::tinted(plain(text), &std::io::stderr())
 }
 
 /// A text for people. Guarantees no control characters but newline and tab, and no invisible characters: each is written as `\u{202e}`.
@@ -96,14 +108,26 @@ pub fn print_settings(effective: &str, json: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Prints an object: as it is, or one member a line.
+/// Members that are times in seconds since the epoch.
+const TIMES: [&str; 4] = ["logged_at", "issued_at", "next_update", "not_after"];
+
+/// Prints an object: as it is, or one member a line; on a terminal in columns, with local times.
 pub fn print_members(value: &Value, json: bool) {
-    match value.as_object() {
-        Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
-            Some(text) => out!("{name}: {text}"),
-            None => out!("{name}: {member}"),
-        }),
-        _ => out!("{value}"),
+    let Some(object) = value.as_object().filter(|_| !json) else {
+        out!("{value}");
+        return;
+    };
+    let longest = object.keys().map(|name| name.chars().count().saturating_add(1)).max();
+    let width = longest.filter(|_| people::is_shown()).unwrap_or_default();
+    for (name, member) in object {
+        let time = member.as_u64().filter(|_| width > 0 && TIMES.contains(&name.as_str()));
+        let text = match (time.and_then(local), member.as_str()) {
+            (Some(time), _) => time,
+            (None, Some(text)) => text.to_owned(),
+            (None, None) => member.to_string(),
+        };
+        let name = format!("{name}:");
+        out!("{name:<width$} {text}");
     }
 }
 

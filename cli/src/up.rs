@@ -17,6 +17,7 @@ use crate::authority_client::answer;
 use crate::client::Client;
 use crate::fault::{Doing, Fault};
 use crate::serving;
+use crate::terminal::Progress;
 use crate::up_directory::{
     AUDIT, AUTHORITY_TOML, FIREWALL_TOML, POLICIES, SampleAgent, UP_JSON, UpDirectory, UpFile, cert, key,
     write_up,
@@ -153,12 +154,16 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     )?;
     if layout.agent.is_some() {
         tell("publishing the library");
+        let progress = Progress::of("publishing");
         publish_library(&operator, &authority_url, &args.dir).await?;
+        drop(progress);
     }
     tell("starting the firewall");
+    let progress = Progress::of("waiting until everything answers");
     let gateway = parts.gateway(&layout).await?;
     let up = up_file(&layout, authority_url, &gateway);
     until_ready(&operator, &up.admin_url).await?;
+    drop(progress);
     write_up(&args.dir, &up)?;
     let up_dir = UpDirectory::open(&args.dir)?;
     Ok(Running { up_dir, parts, _lock: lock })

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{overrides, paged_listing, remote};
 use crate::authority_client::{AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
+use crate::terminal::heading;
 
 /// Bundles of the log that are searched for reasons, newest first: the last 16,384 statements.
 const BUNDLES: u64 = 64;
@@ -158,6 +159,7 @@ pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
         out!("{listed}");
         return Ok(0);
     }
+    heading(&format!("{:>6}  {:<10}  context and digest", "entry", "status"));
     show(&contexts, &reasons, &overrides::listed(reach).await);
     for (line, min) in &floors {
         let reason = reasons.of(line).map(|reason| format!(": {reason}")).unwrap_or_default();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::VerifyLog;
 use crate::fault::{Doing, Fault};
+use crate::terminal::local;
 
 /// Entries to show.
 #[derive(Debug, Args)]
@@ -67,7 +68,10 @@ impl Show {
                 out!("{}", json!({"index": index, "time": time, "kind": kind, "on": on, "reason": reason}));
             } else {
                 let reason = reason.map(|reason| format!("  {reason}")).unwrap_or_default();
-                out!("{index:>6}  {}  {kind:<9}  {on}{reason}", local(time));
+                out!(
+                    "{index:>6}  {}  {kind:<9}  {on}{reason}",
+                    local(time).unwrap_or_else(|| time.to_string())
+                );
             }
         }
         self.log.judge(&report)
@@ -81,13 +85,6 @@ impl Show {
         };
         late && self.line.as_ref().is_none_or(|line| entry.unverified().lines().contains(line))
     }
-}
-
-/// A moment in local time, or the seconds themselves outside its range.
-fn local(unix: u64) -> String {
-    let moment = i64::try_from(unix).ok().and_then(|unix| Timestamp::from_second(unix).ok());
-    let shown = |moment: Timestamp| moment.to_zoned(TimeZone::system()).strftime("%F %T %:z").to_string();
-    moment.map_or_else(|| unix.to_string(), shown)
 }
 
 /// The subject of a statement, and its reason.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::inputs;
 use crate::fault::{Doing, Fault};
 use crate::system;
+use crate::terminal::Progress;
 
 /// The variable that names a solver.
 const VARIABLE: &str = "SEMGATE_SOLVER";
@@ -88,7 +89,9 @@ impl Analysis {
             bindings: &bindings,
             now: system::now(),
         };
+        let progress = Progress::of("analysing the policies");
         let report = Analyser::of(&setting, &mut solver).doing("analysis")?.analyse(&policies);
+        drop(progress);
         if report.solver_failed && self.analyse {
             return Err(Fault::new(format_args!("not analysed: {} gave an invalid answer", report.solver))
                 .hint("try another solver with `--solver`"));

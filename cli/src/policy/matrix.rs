@@ -1,7 +1,7 @@
 //! `semgate policy matrix`: the permissions of all agents, as a text to commit beside the policies and to review.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use semgate_policies::PolicyLimits;

@@ -1,14 +1,12 @@
 //! Faults: a revoked version was fetched in silence and listed as `invalid`, a draft with open questions was published for ever, a
 //! revocation asked nothing, and a check stopped at the first fault.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::support::{SEMGATE, Up};
-use super::{semgate, shown, word};
+use super::support::Up;
+use super::{semgate, shown, typed, word};
 
 fn revoke(up: &Up, short: &str, reason: &str) {
     let (status, _, errors) = shown(&up.semgate(&["context", "revoke", short, "--reason", reason]));
@@ -56,16 +54,6 @@ fn fault_10_fetch_and_list_tell_status_reason_and_floors() {
     assert_eq!(listed["floors"]["payment"]["min"], "v1.1", "{listed}");
 }
 
-/// Runs the command on a terminal, and types this.
-fn typed(up: &Up, words: &str, answer: &str) -> String {
-    let command = format!("{SEMGATE} {words} --dir {}", word(&up.dir));
-    let mut script = Command::new("script");
-    script.args(["-qec", &command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = script.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
-
 #[test]
 fn fault_10_a_revocation_on_a_terminal_is_confirmed() {
     let up = Up::start();
@@ -73,14 +61,14 @@ fn fault_10_a_revocation_on_a_terminal_is_confirmed() {
         let (_, fetched, _) = shown(&up.semgate(&["--json", "context", "fetch", short]));
         serde_json::from_str::<Value>(&fetched).unwrap()["status"].as_str().unwrap().to_owned()
     };
-    let asked = typed(&up, "context revoke payment:v2.0", "no\n");
+    let asked = typed(&up, "", "context revoke payment:v2.0", "no\n");
     assert!(asked.contains("revokes `urn:contexts:payment:v2.0` for good"), "{asked}");
     assert!(asked.contains("other versions of `payment`: v1.0 (published), v1.1 (published)"), "{asked}");
     assert!(asked.contains("nothing was revoked"), "{asked}");
     assert_eq!(standing("payment:v2.0"), "published");
-    typed(&up, "context revoke payment:v2.0", "yes\n");
+    typed(&up, "", "context revoke payment:v2.0", "yes\n");
     assert_eq!(standing("payment:v2.0"), "revoked");
-    let silent = typed(&up, "context revoke travel:v2.1 --yes", "");
+    let silent = typed(&up, "", "context revoke travel:v2.1 --yes", "");
     assert!(!silent.contains("type `yes`"), "{silent}");
     assert_eq!(standing("travel:v2.1"), "revoked");
 }

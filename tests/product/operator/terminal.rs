@@ -30,6 +30,7 @@ fn on_a_terminal(dir: &Path, words: &str) -> String {
         .args(["--quiet", "--return", "--command", &command, "/dev/null"])
         .current_dir(dir)
         .env("SEMGATE_LOG", "semgate=loud")
+        .env("NO_COLOR", "1")
         .stdin(Stdio::null())
         .output()
         .expect("`script` of bsdutils");
