@@ -24,7 +24,7 @@ pub enum FirewallJob {
         config: PathBuf,
     },
     /// Print the settings and what a start would find, without binding a port
-    Check(check::Check),
+    Check(check::CheckGateway),
 }
 
 /// Names the file once: a read fault names it already.

@@ -32,7 +32,7 @@ pub enum LogJob {
     /// Replay the log, and compare status lists, floors and checkpoint with those served
     Verify(VerifyLog),
     /// Show the entries of the log, once all of it is verified
-    Show(show::Show),
+    Show(show::ShowLog),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
     /// Make a log key, or print the verifier key of one in a device, for followers to configure

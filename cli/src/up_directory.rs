@@ -197,7 +197,7 @@ fn of_files(dir: &Path, notes: &Notes) -> Result<UpFile, Fault> {
     Ok(UpFile {
         authority_url: authority.public_url,
         gateway: routes.collect(),
-        admin_url: format!("http://{}", gateway.admin),
+        admin_url: gateway.admin.to_string(),
         sample_agent: None,
         roots: notes.roots.clone(),
         agents: notes.agents.iter().map(|(name, id)| (name.clone(), AgentFile::new(name, id, &[]))).collect(),

@@ -127,7 +127,7 @@ fn an_authority_that_the_operator_distrusts_is_refused_at_once_under_traffic_and
     assert!(metrics(&gateway).contains("semgate_config_current 1"));
 
     // what only a restart takes up is not what the gateway goes by
-    write(&trusted.replace("rate_burst = 1000000", "rate_burst = 1000"), &gateway);
+    write(&trusted.replace("rate_burst = 1000000", "rate_burst = 1000000\nnodes = 10000"), &gateway);
     wait_for("that it waits", || metrics(&gateway).contains("semgate_config_current 0").then_some(()));
     assert_eq!(code(&gateway, known), "allowed");
     write(&trusted, &gateway);

@@ -247,8 +247,11 @@ fn a_version_beside_transports_that_do_not_carry_it_passed_the_check_and_carried
         for job in ["check", "run"] {
             let (status, said) = told(job, &wrong);
             assert_eq!(status, Some(1), "{job}: {said}");
-            let place = format!("old.toml`: `route `old`: {key}` must be without `0.3`");
-            assert!(said.contains(&place) && said.contains("\nhint: "), "{job}: {said}");
+            let fault = format!("`route `old`: {key}` must be without `0.3`");
+            assert!(
+                said.contains("old.toml`: line ") && said.contains(&fault) && said.contains("\nhint: "),
+                "{job}: {said}"
+            );
         }
     }
     let (status, said) =

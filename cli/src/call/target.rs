@@ -107,7 +107,7 @@ impl Target {
             only_0_3: route.a2a.versions == [Version::V03],
             sender: Some(up_dir.agent(name)?.id.clone()),
             receiver: Some(route.receiver.clone()),
-            admin: Some(format!("http://{}", config.admin)),
+            admin: Some(config.admin.to_string()),
             documents: documents(dir),
             ..Self::elsewhere(&url.unwrap_or_else(|| route.url()), client)
         })

@@ -15,7 +15,7 @@ use crate::fault::{Doing, Fault};
 
 /// The configuration to check.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckGateway {
     /// `firewall.toml`
     #[arg(long)]
     config: PathBuf,
@@ -27,7 +27,7 @@ pub struct Check {
     online: bool,
 }
 
-impl Check {
+impl CheckGateway {
     /// Checks without binding a port, and leaves no file.
     ///
     /// # Errors

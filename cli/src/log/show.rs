@@ -13,7 +13,7 @@ use crate::terminal::local;
 
 /// Entries to show.
 #[derive(Debug, Args)]
-pub struct Show {
+pub struct ShowLog {
     #[command(flatten)]
     log: VerifyLog,
     /// Only entries about this line: `payment`
@@ -50,7 +50,7 @@ fn since(text: &str) -> Result<Since, String> {
     Ok(Since::Time(moment.as_second()))
 }
 
-impl Show {
+impl ShowLog {
     /// Verifies the whole log and prints the entries asked for.
     ///
     /// # Errors

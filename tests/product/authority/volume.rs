@@ -68,7 +68,9 @@ impl Publisher {
 
     /// Everything acknowledged is there, and the log holds from outside.
     pub(crate) fn holds(&self, up: &Up) {
-        let listed = String::from_utf8(up.semgate(&["context", "list"]).stdout).unwrap();
+        let output = up.semgate(&["context", "list"]);
+        let listed =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         for short in &self.told {
             assert!(listed.contains(short.as_str()), "`{short}` was acknowledged and is not there: {listed}");
         }

@@ -128,7 +128,7 @@ fn twenty_restarts_under_load_refuse_no_connection_and_lose_no_message() {
         counts.len(),
         &failed[..failed.len().min(9)]
     );
-    assert!(counts.iter().all(|counts| counts.passed > 20), "{counts:?}");
+    assert!(counts.iter().all(|counts| counts.passed > 5), "{counts:?}");
     assert!(counts.iter().map(|counts| counts.retried).sum::<usize>() <= 40, "{counts:?}");
 
     let reloaded = managed.tell("reload", &log);

@@ -29,7 +29,7 @@ fn fault_2_an_own_authority_publishes_the_contexts_of_the_protocols_once() {
     let first = listed("first.log");
     for urn in PROTOCOLS {
         let line = first.lines().find(|line| line.contains(urn));
-        assert!(line.is_some_and(|line| line.contains(" valid ")), "{urn}: {first}");
+        assert!(line.is_some_and(|line| line.contains(" published ")), "{urn}: {first}");
     }
     assert_eq!(listed("second.log"), first, "a second start publishes nothing twice");
 

@@ -87,9 +87,9 @@ fn the_ends_of_own_certificates_are_in_status_and_metrics() {
     };
     assert!(ends("CN=semgate.test tls") > ends("CN=Semgate server"), "the issuing certificate too: {status}");
     let metrics = String::from_utf8(plain_get(&format!("{}/metrics", up.text("/admin_url"))).body).unwrap();
-    let shown = metrics
-        .lines()
-        .find(|line| line.starts_with("semgate_certificate_expiry_seconds{") && line.contains("gateway.pem"));
+    let shown = metrics.lines().find(|line| {
+        line.starts_with("semgate_certificate_expiry_seconds{") && line.contains("certificate=\"tls\"")
+    });
     let value: f64 =
         shown.unwrap_or_else(|| panic!("{metrics}")).rsplit(' ').next().unwrap().parse().unwrap();
     assert_eq!(value as u64, ends("CN=Semgate server"));

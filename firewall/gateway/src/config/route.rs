@@ -14,8 +14,7 @@ use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
 use super::{IdentityFiles, Listen, PushConfig, Upstream};
 
-/// One listener and its agent, with the options of every kind of route. Further options depend on the kind: each of their
-/// structs has its defaults, the strictest, in a route of another kind.
+/// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {

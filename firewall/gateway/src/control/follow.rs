@@ -342,7 +342,7 @@ async fn upkeep(publisher: Rc<Publisher>, materials: Arc<ArcSwap<Materials>>) {
 fn certificates(metrics: &Metrics, own: &[OwnCertificate], warned: &mut Option<u64>) {
     let now = unix_now();
     for own in own {
-        let labels = [("file", own.file.display().to_string())];
+        let labels = [("certificate", own.name.clone())];
         metrics.gauge("semgate_certificate_expiry_seconds", &labels).set(own.ends() as f64);
     }
     if warned.replace(now / DAY) != Some(now / DAY) {

@@ -43,6 +43,55 @@ struct Inner {
     exemplars: Option<Arc<Exemplars>>,
 }
 
+/// Counters and their descriptions.
+const COUNTERS: &[(&str, &str)] = &[
+    ("semgate_protocols_total", "Messages by route, direction and verdict; `allowed` or the refusal's code."),
+    ("semgate_connections_total", "Connections by listener and how they began."),
+    ("semgate_handshakes_failed_total", "Failed TLS handshakes by listener and reason."),
+    ("semgate_cards_total", "Agent cards served."),
+    ("semgate_follow_total", "Requests to authorities by outcome."),
+    ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
+    ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
+    ("semgate_spans_exported_total", "Spans that the receiver took."),
+    ("semgate_spans_lost_total", "Spans that found no room or that the receiver did not take."),
+    ("semgate_log_lines_lost_total", "Log lines lost because standard error was too slow."),
+];
+
+/// Gauges and their descriptions.
+const GAUGES: &[(&str, &str)] = &[
+    ("semgate_connections", "Connections open."),
+    ("semgate_generation", "Number of the live generation."),
+    ("semgate_log_size", "Size of the authority's log as followed."),
+    ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
+    ("semgate_contexts", "Known contexts of the authority."),
+    ("semgate_context_bytes", "Estimated bytes of the compiled contexts of the authority."),
+    ("semgate_contexts_left_out", "Contexts of the authority that found no room."),
+    ("semgate_contexts_unrecognised", "Contexts of the authority that lack recognition."),
+    ("semgate_log_keys_unlisted", "Configured log keys of the authority that no trust list names."),
+    (
+        "semgate_memory_whole",
+        "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
+    ),
+    ("semgate_memory_reserve", "1 if room for a revocation by the authority is reserved on disk."),
+    ("semgate_certificate_expiry_seconds", "Unix time at which an own certificate or its issuer ends."),
+    ("semgate_distrusted", "1 if the operator distrusts the authority."),
+    ("semgate_config_current", "1 if the gateway runs the configuration on disk as of the last SIGHUP."),
+    (
+        "semgate_policy_set_current",
+        "1 if the policies on disk are live, 0 if they were rejected or are still loading.",
+    ),
+    ("semgate_shadow_set_current", "The same for the shadow policies."),
+    (
+        "semgate_policy_looked",
+        "Unix time at which the last check of the policies on disk ended, loads included.",
+    ),
+    ("semgate_shadow_looked", "The same for the shadow policies."),
+    ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
+    ("semgate_audit_written", "Audit records written since the start."),
+    ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
+    ("semgate_audit_ocsf_lost", "OCSF events that were lost; their audit records were not."),
+];
+
 impl Metrics {
     pub(crate) fn new(policies: PolicyStates, exemplars: Option<Arc<Exemplars>>) -> Result<Self, RunFault> {
         let builder =
@@ -55,66 +104,11 @@ impl Metrics {
     }
 
     fn describe(&self) {
-        let counters = [
-            (
-                "semgate_protocols_total",
-                "Messages by route, direction and verdict; `allowed` or the refusal's code.",
-            ),
-            ("semgate_connections_total", "Connections by listener and how they began."),
-            ("semgate_handshakes_failed_total", "Failed TLS handshakes by listener and reason."),
-            ("semgate_cards_total", "Agent cards served."),
-            ("semgate_follow_total", "Requests to authorities by outcome."),
-            ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
-            ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
-            ("semgate_spans_exported_total", "Spans that the receiver took."),
-            ("semgate_spans_lost_total", "Spans that found no room or that the receiver did not take."),
-            ("semgate_log_lines_lost_total", "Log lines lost because standard error was too slow."),
-        ];
-        for (name, text) in counters {
-            self.0.recorder.describe_counter(name.into(), None, text.into());
+        for (name, text) in COUNTERS {
+            self.0.recorder.describe_counter((*name).into(), None, (*text).into());
         }
-        let gauges = [
-            ("semgate_connections", "Connections open."),
-            ("semgate_generation", "Number of the live generation."),
-            ("semgate_log_size", "Size of the authority's log as followed."),
-            ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
-            ("semgate_contexts", "Known contexts of the authority."),
-            ("semgate_context_bytes", "Estimated bytes of the compiled contexts of the authority."),
-            ("semgate_contexts_left_out", "Contexts of the authority that found no room."),
-            ("semgate_contexts_unrecognised", "Contexts of the authority that lack recognition."),
-            ("semgate_log_keys_unlisted", "Configured log keys of the authority that no trust list names."),
-            (
-                "semgate_memory_whole",
-                "1 if the follower state of the authority is complete on disk, 0 if a restart would begin stale.",
-            ),
-            ("semgate_memory_reserve", "1 if room for a revocation by the authority is reserved on disk."),
-            (
-                "semgate_certificate_expiry_seconds",
-                "Unix time at which an own certificate or its issuer ends.",
-            ),
-            ("semgate_distrusted", "1 if the operator distrusts the authority."),
-            (
-                "semgate_config_current",
-                "1 if the gateway runs the configuration on disk as of the last SIGHUP.",
-            ),
-            ("semgate_config_reload_failed", "1 if the last SIGHUP left the former configuration in use."),
-            (
-                "semgate_policy_set_current",
-                "1 if the policies on disk are live, 0 if they were rejected or are still loading.",
-            ),
-            ("semgate_shadow_set_current", "The same for the shadow policies."),
-            (
-                "semgate_policy_looked",
-                "Unix time at which the last check of the policies on disk ended, loads included.",
-            ),
-            ("semgate_shadow_looked", "The same for the shadow policies."),
-            ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
-            ("semgate_audit_written", "Audit records written since the start."),
-            ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
-            ("semgate_audit_ocsf_lost", "OCSF events that were lost; their audit records were not."),
-        ];
-        for (name, text) in gauges {
-            self.0.recorder.describe_gauge(name.into(), None, text.into());
+        for (name, text) in GAUGES {
+            self.0.recorder.describe_gauge((*name).into(), None, (*text).into());
         }
         let text = "Time from a message's head to its verdict, and for replies to the reply's verdict.";
         self.0.recorder.describe_histogram("semgate_duration_seconds".into(), None, text.into());

@@ -131,11 +131,13 @@ fn own_certificates(config: &Config, shown: Option<&Chain>) -> Result<Vec<OwnCer
     let mut all = Vec::new();
     if let (Some(files), Some(chain)) = (&config.tls, shown) {
         let (usages, listens) = (needed_usages(config), tls_addresses(config));
-        all.push(OwnCertificate::check(&files.certificate, chain, &usages, &listens)?);
+        all.push(OwnCertificate::check("tls".to_owned(), &files.certificate, chain, &usages, &listens)?);
     }
-    for choice in config.routes.iter().filter_map(|route| route.agent.handshake.as_ref()) {
+    for route in &config.routes {
+        let Some(choice) = &route.agent.handshake else { continue };
         let (chain, _) = identity(&choice.identity())?;
-        all.push(OwnCertificate::check(&choice.certificate, &chain, &[], &[])?);
+        let name = format!("route.{}.handshake", route.name);
+        all.push(OwnCertificate::check(name, &choice.certificate, &chain, &[], &[])?);
     }
     all.sort_by(|one, other| one.file.cmp(&other.file));
     all.dedup_by(|one, other| one.file == other.file);

@@ -12,6 +12,8 @@ use crate::server::pem_files::fault;
 
 /// One certificate file, and the certificates in it.
 pub(crate) struct OwnCertificate {
+    /// Its use: `tls`, or `route.NAME.handshake`. It names no agent, as a file may.
+    pub(crate) name: String,
     pub(crate) file: PathBuf,
     /// Leaf first.
     pub(crate) chain: Vec<CertificateSummary>,
@@ -24,6 +26,7 @@ impl OwnCertificate {
     /// # Errors
     /// [`RunFault::File`].
     pub(crate) fn check(
+        name: String,
         file: &std::path::Path,
         chain: &Chain,
         usages: &[Usage],
@@ -31,7 +34,7 @@ impl OwnCertificate {
     ) -> Result<Self, RunFault> {
         let chain = check_own(chain, usages, listens, unix_now());
         let chain = chain.map_err(|why| fault(file, "certificate", &why))?;
-        Ok(Self { file: file.to_owned(), chain })
+        Ok(Self { name, file: file.to_owned(), chain })
     }
 
     /// The first second at which the chain no longer counts.

@@ -103,9 +103,8 @@ impl Hangups {
     }
 
     fn show(&self, fault: Option<String>) {
-        let gauge = |name, is: bool| self.publisher.metrics.gauge(name, &[]).set(f64::from(u8::from(is)));
-        gauge("semgate_config_current", fault.is_none());
-        gauge("semgate_config_reload_failed", fault.is_some());
+        let current = f64::from(u8::from(fault.is_none()));
+        self.publisher.metrics.gauge("semgate_config_current", &[]).set(current);
         self.state.set(fault);
     }
 }
