@@ -67,10 +67,10 @@ impl CheckPolicies {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: PolicySource::strays(&directory).into_iter().chain(unjudged).collect(),
+            warnings: PolicySource::strays(directory).into_iter().chain(unjudged).collect(),
             outcome,
         };
-        report(&directory, &policies, &counts, json, self.schema)
+        report(directory, &policies, &counts, json, self.schema)
     }
 }
 

@@ -17,14 +17,14 @@ fn what_is_made_loads_and_what_cannot_be_is_named() {
         ("semgate.test/log+", "semgate.test/log+0", "log.key"),
     ] {
         let fault = WitnessSettings::parse(&text.replace(from, to), dir.path()).unwrap_err();
-        assert!(fault.contains(what), "{fault}");
+        assert!(fault.what.contains(what), "{fault:?}");
     }
     let twice = format!("{text}\n[[log]]\nkey = \"{}\"\n", log.verifier());
-    assert!(WitnessSettings::parse(&twice, dir.path()).unwrap_err().contains("one origin"));
+    assert!(WitnessSettings::parse(&twice, dir.path()).unwrap_err().what.contains("one origin"));
     let of = |origin: &str| semgate_statement::LogKey::from_seed(origin, &[6; 32]).unwrap();
     let also = |origin: &str| format!("{text}also = [\"{}\"]\n", of(origin).verifier());
     let both = WitnessSettings::parse(&also("semgate.test/log"), dir.path()).unwrap();
     assert_eq!(both.logs[0].to_string(), format!("{} {}", log.verifier(), of("semgate.test/log").verifier()));
     let fault = WitnessSettings::parse(&also("other.test/log"), dir.path()).unwrap_err();
-    assert!(fault.contains("another origin"), "{fault}");
+    assert!(fault.what.contains("another origin"), "{fault:?}");
 }
