@@ -10,8 +10,18 @@ finish() {
 }
 trap finish EXIT
 
-# A free port on loopback.
-port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# A free port on loopback, below those that outgoing connections take. Nobody else may have marked it by its UDP port.
+port() {
+  python3 -c 'import random, socket
+while True:
+    at = ("127.0.0.1", random.randrange(20000, 32000))
+    try:
+        socket.socket().bind(at)
+        socket.socket(type=socket.SOCK_DGRAM).bind(at)
+        break
+    except OSError: pass
+print(at[1])'
+}
 
 # Starts a server in the background: start NAME COMMAND...
 start() {

@@ -9,6 +9,7 @@ mod sources;
 mod tools;
 mod typed;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -38,7 +39,7 @@ impl Init {
         files::make(&self.dir, &plan)?;
         let commands = commands(&self.dir, &plan);
         if json {
-            let routes: Vec<_> = plan.routes.iter().map(|route| (&route.name, route.url())).collect();
+            let routes: BTreeMap<_, _> = plan.routes.iter().map(|route| (&route.name, route.url())).collect();
             out!("{}", serde_json::json!({"dir": self.dir, "routes": routes, "next": commands}));
             return Ok(0);
         }

@@ -128,7 +128,7 @@ impl VerifyLog {
         let progress = Progress::of("verifying the log");
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
         drop(progress);
-        let report = report.map_err(|found| match (&found, self.which.lending_directory(self.at.as_deref())) {
+        let report = report.map_err(|found| match (&found, self.which.lender(self.at.as_deref())) {
             (
                 LogFault::Fetch { .. }
                 | LogFault::Moving
@@ -142,9 +142,8 @@ impl VerifyLog {
                 _,
             )
             | (_, None) => fault(found),
-            (_, Some(dir)) => fault(found).hint(format_args!(
-                "it was judged by the keys of `{}`: for the log of another authority, give `--roots` and `--log-key`; else keep the served files as evidence",
-                dir.display()
+            (_, Some(lender)) => fault(found).hint(format_args!(
+                "it was judged by the keys of `{lender}`: for the log of another authority, give `--roots` and `--log-key`; else keep the served files as evidence"
             )),
         })?;
         tell_threshold(source.config.root_threshold, report.root_threshold);

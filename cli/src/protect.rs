@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use http::Uri;
 use semgate_gateway::config::{Part, RouteConfig};
 use semgate_protocol::Binding;
 
@@ -41,9 +42,10 @@ impl Protect {
             init::make(&self.dir, &self.sources().await?).await?;
         }
         let config = crate::firewall::load(&self.dir.join(FIREWALL_TOML))?;
+        let wanted: Option<Uri> = self.url.parse().ok();
         let leads_here = |route: &&RouteConfig| {
-            let upstream = route.upstream.to_string();
-            upstream.trim_end_matches('/').starts_with(self.url.trim_end_matches('/'))
+            let authority = wanted.as_ref().and_then(Uri::authority);
+            authority.is_some_and(|authority| route.upstream.host_header() == authority.as_str())
         };
         let route = config.routes.iter().find(leads_here).ok_or_else(|| {
             Fault::new(format_args!("`{}` has no route to `{}`", self.dir.display(), self.url))

@@ -61,3 +61,6 @@ fn of_tool(text: &str) -> Option<SendOutcome> {
         ..SendOutcome::default()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,8 +16,8 @@ mod unreadable_tools;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use semgate_contexts::Context;
 use semgate_contexts::schema::refused_in_free_text;
+use semgate_contexts::{Context, library};
 use serde_json::Value;
 
 use self::draft::{Draft, Naming, Part};
@@ -141,8 +141,12 @@ pub struct DraftedContext {
 /// No answer, or no tool that can be a task.
 pub async fn drafted_tools(url: &str) -> Result<(String, Vec<DraftedContext>), Fault> {
     let from = From { url: url.to_owned(), line: None, version: "v1.0".to_owned(), roots: None, out: None };
-    let asked = mcp::FromServer::all_of(from);
+    let mut asked = mcp::FromServer::all_of(from);
     let (mut draft, name) = mcp::draft(&asked).await?;
+    // a server may have the name of a shipped line, such as `mcp`
+    let label = names::label(&name);
+    let shipped = library::all().iter().any(|(document, _)| library::line_of(document) == label);
+    asked.from.line = shipped.then(|| format!("{label}-tools"));
     let parts = parts(&mut draft, &asked.from, &name)?;
     for (tool, why) in &draft.left_out {
         tell!("warning: the tool {} is left out: {why}", Value::from(tool.as_str()));

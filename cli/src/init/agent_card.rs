@@ -173,3 +173,6 @@ fn rules(card: &Value, admits: &Admits, versions: &BTreeSet<&str>) -> Vec<Rule> 
     }
     rules
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,3 +66,6 @@ fn text(schema: &Value) -> Option<Value> {
     };
     Some(text.into())
 }
+
+#[cfg(test)]
+mod tests;

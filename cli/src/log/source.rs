@@ -113,11 +113,19 @@ impl LogArgs {
         Ok(Source { fetch, config, shown })
     }
 
-    /// The directory whose keys verify a log at a named address, if not all were given: it may be of another authority.
-    pub fn lending_directory(&self, at: Option<&str>) -> Option<&Path> {
+    /// The directory or the profile whose keys verify a log at a named address, if not all were given: it may be of another authority.
+    pub fn lender(&self, at: Option<&str>) -> Option<String> {
         let given = self.roots.is_some() && self.log_key.is_some();
-        let dir = self.dir.as_deref().unwrap_or(Path::new(DIRECTORY));
-        (at.is_some() && !given).then_some(dir)
+        let at = at.or(self.authority.as_deref()).filter(|_| !given)?;
+        match self.asked().ok()? {
+            Asked::Named(named) if named.authority == at.trim_end_matches('/') => None,
+            Asked::Named(named) => Some(named.authority),
+            Asked::Directory(_) => Some(self.directory().display().to_string()),
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        self.dir.as_deref().unwrap_or(Path::new(DIRECTORY))
     }
 
     /// The authority whose keys verify what was not given: of the directory, or of the profile. The profile's keys verify a log at another
@@ -128,7 +136,7 @@ impl LogArgs {
         {
             return Ok(Asked::Named(known));
         }
-        Ok(Asked::Directory(UpDirectory::open(self.dir.as_deref().unwrap_or(Path::new(DIRECTORY)))?))
+        Ok(Asked::Directory(UpDirectory::open(self.directory())?))
     }
 
     /// The trust in the authority, for commands without a log.
