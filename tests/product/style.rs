@@ -20,17 +20,17 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 13133, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("certs", 5315, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 9736, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 13190, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("certs", 5800, [1, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/engine", 9743, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 9425, [0, 0, 7, 2, 0, 0, 0, 0]),
-    ("authority/statement", 14464, [5, 2, 0, 0, 0, 0, 4, 0]),
-    ("firewall/negotiation", 4332, [0, 0, 2, 1, 0, 0, 3, 0]),
-    ("firewall/inspect", 13826, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15290, [2, 5, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 24308, [1, 1, 1, 0, 0, 0, 0, 0]),
-    ("cli", 15860, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/protocol", 9445, [0, 0, 7, 2, 0, 0, 0, 0]),
+    ("authority/statement", 14472, [5, 2, 0, 0, 0, 0, 4, 0]),
+    ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
+    ("firewall/inspect", 13878, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15674, [2, 4, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 27543, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("cli", 17802, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;
