@@ -78,7 +78,7 @@ fn every_wrong_file_says_what_is_wrong() {
             "admin = { listen = \"127.0.0.1:0\", ids = [\"x\"] }",
             "`admin.ids`: `x` is no spiffe id",
         ),
-        ("\"127.0.0.1:0\"", "\"localhost\"", "invalid socket address"),
+        ("\"127.0.0.1:0\"", "\"localhost\"", "`admin` must be an address, or a table"),
         ("queue = 12", "queue = 0", "`limits.queue` is 0; it must be at least 1 and at most 1048576"),
         ("queue = 12", "batch = 12", "`limits.batch` is fixed now: remove it"),
         ("\"250ms\"", "\"1ms\"", "`limits.heartbeat` is 1ms; it must be at least 100ms and at most 10m"),
