@@ -32,7 +32,7 @@ fn cases(policies: &Path, version: &str, expect: &str) -> PathBuf {
 }
 
 #[test]
-fn fault_04_policies_are_typed_by_what_the_gateway_knows() {
+fn fault_4_policies_are_typed_by_what_the_gateway_knows() {
     let up = Up::start();
     publish_weather(&up);
     let permit = "permit (principal in Group::\"partners\", action, resource is weather::forecast);\npermit (principal in Group::\"partners\", action, resource is payment::transfer);\n";
@@ -86,7 +86,7 @@ fn fault_04_policies_are_typed_by_what_the_gateway_knows() {
 }
 
 #[test]
-fn fault_04_a_state_without_contexts_is_no_good_verdict() {
+fn fault_4_a_state_without_contexts_is_no_good_verdict() {
     let up = Up::start();
     let text = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
     let config = up.dir.join("fresh.toml");
@@ -98,7 +98,7 @@ fn fault_04_a_state_without_contexts_is_no_good_verdict() {
 }
 
 #[test]
-fn fault_04_explain_needs_the_configuration_alone() {
+fn fault_4_explain_needs_the_configuration_alone() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     let gateway = Gateway::before(&up, behind.address, "[audit_values]\n");

@@ -55,7 +55,7 @@ fn recorded(gateway: &Gateway, answer: &Answer) -> Vec<Value> {
 }
 
 #[test]
-fn fault_09_typed_parts_of_an_a2a_agent_need_no_name_where_one_task_fits() {
+fn fault_9_typed_parts_of_an_a2a_agent_need_no_name_where_one_task_fits() {
     let up = Up::start();
     let part = |data: &Value| json!([{"data": data}]);
     let answer = |data: &Value| {
@@ -97,7 +97,7 @@ fn fault_09_typed_parts_of_an_a2a_agent_need_no_name_where_one_task_fits() {
 }
 
 #[test]
-fn fault_09_native_content_without_a_name_is_the_task_in_both_directions() {
+fn fault_9_native_content_without_a_name_is_the_task_in_both_directions() {
     let up = Up::start();
     let envelope = |from: &str, to: &str, performative: &str, context: &str, content: &Value| {
         json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": from, "receiver_id": to,

@@ -31,7 +31,7 @@ fn old_scene() -> Scene {
 }
 
 #[test]
-fn an_own_certificate_that_expired_is_refused_and_one_near_its_end_is_warned_of() {
+fn fault_6_an_own_certificate_that_expired_is_refused_and_one_near_its_end_is_warned_of() {
     let scene = old_scene();
     days_ago(&scene, 40, &gateway_leaf("gateway"));
     scene.refused("certificate `gateway.pem`: `CN=Semgate server` has expired 10 days ago");
@@ -56,7 +56,7 @@ fn an_own_certificate_that_expired_is_refused_and_one_near_its_end_is_warned_of(
 }
 
 #[test]
-fn an_own_certificate_of_another_usage_or_without_a_name_for_its_address_is_refused() {
+fn fault_6_an_own_certificate_of_another_usage_or_without_a_name_for_its_address_is_refused() {
     let scene = Scene::new();
     let id = "spiffe://semgate.test/gateway";
     succeeds(
@@ -75,7 +75,7 @@ fn an_own_certificate_of_another_usage_or_without_a_name_for_its_address_is_refu
 }
 
 #[test]
-fn the_ends_of_own_certificates_are_in_status_and_metrics() {
+fn fault_6_the_ends_of_own_certificates_are_in_status_and_metrics() {
     let up = Up::start();
     let status: Value = plain_get(&format!("{}/status", up.text("/admin_url"))).json();
     let ends = |subject: &str| {
@@ -103,7 +103,7 @@ fn the_ends_of_own_certificates_are_in_status_and_metrics() {
 }
 
 #[test]
-fn an_authority_with_an_expired_certificate_does_not_start() {
+fn fault_6_an_authority_with_an_expired_certificate_does_not_start() {
     let scene = old_scene();
     days_ago(&scene, 100, &["authority", "init", "--dir", "old"]);
     let words = ["authority", "check", "--config", "old/authority.toml"];
@@ -117,7 +117,7 @@ fn an_authority_with_an_expired_certificate_does_not_start() {
 }
 
 #[test]
-fn a_certificate_is_shown_and_renewed_with_its_names() {
+fn fault_6_a_certificate_is_shown_and_renewed_with_its_names() {
     let scene = Scene::new();
     let show = || -> Value {
         let shown = succeeds(&scene.dir, &["--json", "cert", "show", "gateway.pem"]);

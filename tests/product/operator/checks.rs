@@ -3,7 +3,7 @@
 use super::{Scene, complaint};
 
 #[test]
-fn a_check_fails_where_a_start_fails_for_lack_of_a_directory_or_file() {
+fn fault_7_a_check_fails_where_a_start_fails_for_lack_of_a_directory_or_file() {
     let scene = Scene::new();
     std::fs::write(scene.dir.join("file"), "").unwrap();
     scene.changes("state = \"state\"", "state = \"file\"");
@@ -20,7 +20,7 @@ fn a_check_fails_where_a_start_fails_for_lack_of_a_directory_or_file() {
 }
 
 #[test]
-fn a_check_leaves_nothing_and_ends_with_a_summary() {
+fn fault_7_a_check_leaves_nothing_and_ends_with_a_summary() {
     let scene = Scene::new();
     let names = || {
         let mut names: Vec<_> =
@@ -52,7 +52,7 @@ fn a_check_leaves_nothing_and_ends_with_a_summary() {
 }
 
 #[test]
-fn a_check_warns_of_lines_defaults_and_receivers_that_lead_nowhere() {
+fn fault_7_a_check_warns_of_lines_defaults_and_receivers_that_lead_nowhere() {
     let scene = Scene::new();
     let more = "[\"travel\", \"payment:v2\"]\ndefault_context = \"urn:contexts:snl:v1.0\"";
     scene.changes("contexts = [\"travel\"]", &format!("contexts = {more}"));

@@ -28,7 +28,7 @@ fn plainly(address: &str) -> String {
 }
 
 #[test]
-fn a_failed_handshake_leaves_a_line_with_peer_and_cause_and_a_count() {
+fn fault_5_a_failed_handshake_leaves_a_line_with_peer_and_cause_and_a_count() {
     let up = Up::start();
     let listen = free_address();
     let route = format!(

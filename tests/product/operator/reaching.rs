@@ -10,7 +10,7 @@ use crate::support::gateway::free_address;
 use crate::support::{Ended, SEMGATE, Up, plain_get, wait_for};
 
 #[test]
-fn six_causes_of_an_unreached_authority_have_six_names() {
+fn fault_3_six_causes_of_an_unreached_authority_have_six_names() {
     let up = Up::start();
     succeeds(&up.dir, &["cert", "root", "--out", "foreign"]);
     let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
@@ -90,7 +90,7 @@ fn six_causes_of_an_unreached_authority_have_six_names() {
 }
 
 #[test]
-fn an_online_check_succeeds_where_all_answer() {
+fn fault_3_an_online_check_succeeds_where_all_answer() {
     let up = Up::start();
     let shown = succeeds(&up.dir, &["firewall", "check", "--online", "--config", "firewall.toml"]);
     assert!(
@@ -110,7 +110,7 @@ fn an_online_check_succeeds_where_all_answer() {
 }
 
 #[test]
-fn an_online_check_sees_an_agent_that_refuses_the_certificate_of_the_gateway() {
+fn fault_3_an_online_check_sees_an_agent_that_refuses_the_certificate_of_the_gateway() {
     let up = Up::start();
     succeeds(&up.dir, &["cert", "root", "--out", "foreign"]);
     succeeds(&up.dir, &["cert", "issuing", "--family", "tls", "--by", "foreign", "--out", "tls"]);

@@ -38,7 +38,7 @@ fn on_a_terminal(dir: &Path, words: &str) -> String {
 }
 
 #[test]
-fn no_command_begins_with_a_line_about_a_missing_feature_on_a_terminal() {
+fn fault_1_no_command_begins_with_a_line_about_a_missing_feature_on_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     for words in KINDS {
         let shown = on_a_terminal(dir.path(), words);
