@@ -11,9 +11,9 @@ use semgate_authority::{InitOptions, Publisher, StartDocument, init};
 use super::plan::{Plan, RoutePlan};
 use super::rules::{agent_id, cases, entities, policies};
 use crate::fault::{Doing, Fault};
-use crate::system::unwritable;
+use crate::system::{read, unwritable};
 use crate::up::{GATEWAY, LOCK_SECRET, OPERATOR, certificates, lock_secret, own_addresses, write_once};
-use crate::up_directory::{AUDIT, FIREWALL_TOML, Notes, POLICIES, UP_TOML, cert, key};
+use crate::up_directory::{AUDIT, AUTHORITY_TOML, FIREWALL_TOML, Notes, POLICIES, UP_TOML, cert, key};
 
 /// Refuses a directory with anything in it.
 ///
@@ -61,8 +61,11 @@ fn fill(dir: &Path, plan: &Plan) -> Result<(), Fault> {
     let made =
         init(dir, &authority(plan)).hinted("the authority", "choose other names; `--help` describes them")?;
     let roots = made.roots.strip_prefix(dir).unwrap_or(&made.roots).to_path_buf();
+    name_schema(&dir.join(AUTHORITY_TOML))?;
     let mut files: BTreeMap<PathBuf, String> = BTreeMap::new();
     files.insert(FIREWALL_TOML.into(), firewall(plan, &roots, &made.log_key));
+    files.insert("firewall.schema.json".into(), format!("{:#}\n", semgate_gateway::Config::schema()));
+    files.insert("authority.schema.json".into(), format!("{:#}\n", semgate_authority::Config::schema()));
     files.insert(LOCK_SECRET.into(), lock_secret()?);
     let in_policies = |name: &str| PathBuf::from(POLICIES).join(name);
     files.insert(in_policies("entities.json"), entities(plan)?);
@@ -84,6 +87,12 @@ fn fill(dir: &Path, plan: &Plan) -> Result<(), Fault> {
     certificates(dir, &agents)?;
     let notes = Notes { agent: None, roots, agents };
     write_once(&dir.join(UP_TOML), toml::to_string(&notes).doing("notes")?.as_bytes())
+}
+
+/// Names the schema of an authority's configuration to editors, in its first line.
+fn name_schema(file: &Path) -> Result<(), Fault> {
+    let text = format!("#:schema ./authority.schema.json\n{}", read(file)?);
+    fs::write(file, text).map_err(|why| unwritable(file, &why))
 }
 
 fn identities(plan: &Plan) -> BTreeMap<String, String> {
@@ -112,7 +121,8 @@ fn authority(plan: &Plan) -> InitOptions {
 fn firewall(plan: &Plan, roots: &Path, log_key: &str) -> String {
     let (domain, roots, gateway) = (&plan.trust_domain, roots.display(), GATEWAY);
     let mut text = format!(
-        r#"# The gateway. `semgate firewall check --config firewall.toml` prints every setting in effect,
+        r#"#:schema ./firewall.schema.json
+# The gateway. `semgate firewall check --config firewall.toml` prints every setting in effect,
 # docs/reference/config.md describes each. Alone it runs with `semgate firewall run --config firewall.toml`.
 state = "firewall"
 admin = "{admin}"  # /status, /metrics, /healthz and /readyz for the operator

@@ -27,6 +27,15 @@ fn init_protects_an_agent_and_a_server_and_its_next_commands_work_word_for_word(
     assert!(out.contains("2 case(s), 0 failed") && out.contains("ALLOWED"), "{out}{err}");
     assert!(out.contains("size: 4"), "the log has the protocols' contexts and that of the tools: {out}{err}");
 
+    for name in ["firewall", "authority"] {
+        let text = std::fs::read_to_string(dir.join(format!("{name}.toml"))).unwrap();
+        assert_eq!(text.lines().next(), Some(format!("#:schema ./{name}.schema.json").as_str()));
+        let schema = std::fs::read(dir.join(format!("{name}.schema.json"))).unwrap();
+        let schema: Value = serde_json::from_slice(&schema).unwrap();
+        let config: toml::Value = toml::from_str(&text).unwrap();
+        assert!(jsonschema::is_valid(&schema, &serde_json::to_value(&config).unwrap()), "{name}");
+    }
+
     // the same directory as separate processes, whose addresses are in its files
     let (authority, firewall) = (dir.join("authority.toml"), dir.join("firewall.toml"));
     let _authority = serve(&["authority", "run", "--config", text(&authority)], &dir.join("authority.log"));
