@@ -5,13 +5,42 @@ use serde_json::{Map, Value, json};
 /// The deepest nesting that is filled in.
 const MAX_DEPTH: usize = 16;
 
+/// Keywords that an instance made here keeps. Of others nothing is known.
+const KEPT: [&str; 24] = [
+    "$ref",
+    "additionalProperties",
+    "const",
+    "default",
+    "deprecated",
+    "description",
+    "enum",
+    "examples",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "multipleOf",
+    "properties",
+    "required",
+    "title",
+    "type",
+    "x-code-list",
+    "x-free-text",
+    "x-performatives",
+];
+
 /// An instance with every required member, or `None` where the schema asks for more than kinds, bounds and lists.
 pub fn instance(document: &Value, schema: &Value) -> Option<Value> {
     of(document, schema, 0)
 }
 
 fn of(document: &Value, schema: &Value, depth: usize) -> Option<Value> {
-    if depth > MAX_DEPTH || schema.get("pattern").is_some() {
+    let kept = |key: &String| KEPT.contains(&key.as_str());
+    if depth > MAX_DEPTH || !schema.as_object()?.keys().all(kept) {
         return None;
     }
     let member = |name: &str| schema.get(name);

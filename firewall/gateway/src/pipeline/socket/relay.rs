@@ -140,11 +140,21 @@ impl Socket {
                 Some(Ok(message)) => message,
             };
             self.written.whole();
-            let began = self.began.replace(std::time::Instant::now());
-            let decision = self.decision.replace(self.worker.decisions.next());
+            // a ping is no message: the agent's output is still recorded with the last message's decision
+            let is_message = !matches!(message, Message::Ping(_) | Message::Pong(_) | Message::Frame(_));
+            let decide = || {
+                self.began.set(std::time::Instant::now());
+                self.decision.set(self.worker.decisions.next());
+            };
+            if is_message {
+                decide();
+            }
             self.worker.turns.unit().await;
             let counted = self.charged(&message);
             if let Err(refusal) = counted.and_then(|()| self.frame()) {
+                if !is_message {
+                    decide();
+                }
                 return End::refused(refusal);
             }
             match message {
@@ -155,11 +165,7 @@ impl Socket {
                 }
                 Message::Binary(_) => return close::binary(),
                 Message::Close(_) => return End::Left,
-                // these are no messages, so the agent's output is still recorded with the last message's decision
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {
-                    self.began.set(began);
-                    self.decision.set(decision);
-                }
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
             }
         }
     }
