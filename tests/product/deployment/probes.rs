@@ -100,9 +100,9 @@ fn probes_answer_a_cluster_and_the_admin_pages_only_named_certificates() {
     assert_eq!((status.status, status.json()["ready"].as_bool()), (200, Some(true)));
     let refused = get(Some("retailer-7"), &at);
     assert_eq!((refused.status, String::from_utf8_lossy(&refused.body).contains("admin.ids")), (403, true));
-    assert!(
-        std::panic::catch_unwind(|| plain_get(&format!("http://{at}/status")).status).is_ok_and(|it| it == 0)
-    );
+    // plain HTTP has no answer: the address ends the connection, sometimes before the request is written
+    let plain = std::panic::catch_unwind(|| plain_get(&format!("http://{at}/status")).status);
+    assert!(plain.is_err() || plain.is_ok_and(|status| status == 0));
 }
 
 #[test]
