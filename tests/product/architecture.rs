@@ -17,6 +17,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
         3,
         &["semgate-contexts", "semgate-certs", "semgate-protocol", "semgate-statement"],
     ),
+    ("semgate-approvals", 3, &["semgate-contexts", "semgate-policies"]),
     (
         "semgate-inspect",
         3,
@@ -24,6 +25,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-contexts",
             "semgate-certs",
             "semgate-policies",
+            "semgate-approvals",
             "semgate-protocol",
             "semgate-statement",
             "semgate-negotiation",
@@ -40,8 +42,14 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-protocol",
             "semgate-statement",
             "semgate-negotiation",
+            "semgate-approvals",
             "semgate-inspect",
         ],
+    ),
+    (
+        "semgate-console",
+        4,
+        &["semgate-contexts", "semgate-certs", "semgate-policies", "semgate-policy-analysis"],
     ),
     (
         "semgate",
@@ -54,9 +62,11 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-protocol",
             "semgate-statement",
             "semgate-negotiation",
+            "semgate-approvals",
             "semgate-inspect",
             "semgate-authority",
             "semgate-gateway",
+            "semgate-console",
         ],
     ),
 ];

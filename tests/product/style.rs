@@ -27,9 +27,11 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/protocol", 9445, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14472, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
+    ("firewall/approvals", 3000, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/inspect", 13878, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15674, [2, 4, 0, 0, 0, 0, 0, 0]),
     ("firewall/gateway", 27549, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("console", 5000, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("cli", 17841, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 

@@ -11,6 +11,7 @@
 mod agents;
 mod analysis_input;
 mod annotations;
+mod approval;
 mod ask;
 mod budgets;
 mod catalogue;
@@ -60,6 +61,7 @@ mod wants;
 pub use agents::AgentEntry;
 pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};
 pub use annotations::Obligation;
+pub use approval::{Approval, Approvers, Assurance, Escalation, ReasonRule, Reuse};
 pub use budgets::{Budget, Budgets, Spoken};
 pub use catalogue::CONTEXT_MEMBERS;
 pub use circumstances::{Circumstances, Scores, Session};

@@ -1,0 +1,1 @@
+//! The console: pages on which people see a running system, and act.

@@ -1,0 +1,1 @@
+//! Approvals: must a person decide, who, and what did they decide?
