@@ -51,7 +51,7 @@ impl Approval {
             within: Self::WITHIN,
             escalate: None,
             reuse: Reuse::Never,
-            reason: ReasonRule::Deny,
+            reason: ReasonRule::Never,
             assurance: Assurance::Low,
         }
     }
@@ -69,7 +69,11 @@ impl fmt::Display for Approval {
             self.escalate.as_ref().map(|one| format!("escalates after {} to {}", span(one.after), one.to)),
         );
         words.extend((self.reuse != Reuse::Never).then(|| format!("reuse {}", self.reuse)));
-        words.extend((self.reason == ReasonRule::Always).then(|| "a reason always".to_owned()));
+        words.extend(match self.reason {
+            ReasonRule::Never => None,
+            ReasonRule::Deny => Some("a reason to deny".to_owned()),
+            ReasonRule::Always => Some("a reason always".to_owned()),
+        });
         words.extend((self.assurance > Assurance::Low).then(|| format!("assurance {}", self.assurance)));
         if words.is_empty() { Ok(()) } else { write!(f, " ({})", words.join(", ")) }
     }
@@ -151,6 +155,8 @@ impl fmt::Display for Reuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonRule {
+    /// None.
+    Never,
     /// A denial only.
     Deny,
     /// Every decision.
