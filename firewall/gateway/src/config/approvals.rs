@@ -79,6 +79,12 @@ impl ApprovalsConfig {
         BookSettings { approvers: self.approvers.clone(), use_seconds: self.use_seconds }
     }
 
+    /// Base address of the listener for people, as they see it.
+    pub(crate) fn base(&self) -> String {
+        let own = || format!("https://{}", self.listen);
+        self.url.as_ref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())
+    }
+
     /// Address at which people see a request, if there is a console.
     pub(crate) fn location(&self, id: &semgate_approvals::HoldId) -> Option<String> {
         self.page.as_ref().map(|page| format!("{}/approvals/{id}", page.trim_end_matches('/')))

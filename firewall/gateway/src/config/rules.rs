@@ -84,6 +84,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         addresses(route)?;
         listener(route)?;
         agent(route)?;
+        people(config, route)?;
         untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
@@ -259,6 +260,14 @@ fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that there is a desk for requests to people.
+fn people(config: &Config, route: &RouteConfig) -> Result<(), ConfigFault> {
+    let here = route.binding.protocol().traits().answered_here;
+    deny(here && config.approvals.is_none(), || {
+        ConfigFault::missing("approvals", "a route of the binding `a2h` answers from it")
+    })
 }
 
 /// Checks the concept of content without a name. Its context is known only to authorities.

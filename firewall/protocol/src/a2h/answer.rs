@@ -5,20 +5,20 @@ use serde_json::{Map, Value, json};
 
 /// An answer of the gateway.
 #[derive(Clone, Debug)]
-pub struct PeopleAnswer<'r> {
+pub struct PeopleAnswer {
     /// The operation of the request.
     pub operation: PeopleOperation,
     /// The instance of the operation's answering concept, which is judged.
     pub content: Value,
     /// The agent's own request, of an operation on one interaction: an object with the members of the concept.
-    pub request: Option<&'r Value>,
+    pub request: Option<Value>,
     /// Unix second of the request.
     pub opened_at: u64,
     /// Unix second of the answer.
     pub now: u64,
 }
 
-impl PeopleAnswer<'_> {
+impl PeopleAnswer {
     /// The JSON that is judged.
     pub fn judged(&self) -> Vec<u8> {
         json!({ self.operation.answer(): self.content }).to_string().into_bytes()
@@ -49,7 +49,7 @@ impl PeopleAnswer<'_> {
 
     /// A member of the agent's own request.
     fn asked(&self, pointer: &str) -> Value {
-        self.request.and_then(|request| request.pointer(pointer)).cloned().unwrap_or_default()
+        self.request.as_ref().and_then(|request| request.pointer(pointer)).cloned().unwrap_or_default()
     }
 
     /// The time of the decision as the dialects write times; null without one.

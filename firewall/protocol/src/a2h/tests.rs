@@ -193,7 +193,7 @@ fn every_answer_has_the_form_of_its_dialect() {
     let answer = PeopleAnswer {
         operation: PeopleOperation::Get,
         content,
-        request: Some(&request),
+        request: Some(request),
         opened_at: 40,
         now: 200,
     };
