@@ -10,7 +10,9 @@ fn registry() -> HumanRegistry {
         "id": "human://bob.sre", "profile": {"name": "Bob", "role": "Senior SRE", "timezone": "UTC-5"},
         "capabilities": ["sre", "kubernetes", "approver"], "endpoints": {"slack": "https://hooks.test/x"}, "status": "AVAILABLE",
     }));
-    let alice = card(json!({"id": "human://alice.eng", "profile": {"name": "Alice"}, "capabilities": ["approver"], "status": "BUSY"}));
+    let alice = card(
+        json!({"id": "human://alice.eng", "profile": {"name": "Alice"}, "capabilities": ["approver"], "status": "BUSY"}),
+    );
     HumanRegistry::new([bob, alice]).unwrap()
 }
 
@@ -19,7 +21,10 @@ fn an_agent_learns_id_role_and_status_and_nothing_else() {
     let registry = registry();
     let of_card = |card: &HumanCard| card.status;
     let listed = find(&registry, of_card, Some("kubernetes"), Some(HumanStatus::Available));
-    assert_eq!(json!(listed), json!([{"id": "human://bob.sre", "role": "Senior SRE", "status": "AVAILABLE"}]));
+    assert_eq!(
+        json!(listed),
+        json!([{"id": "human://bob.sre", "role": "Senior SRE", "status": "AVAILABLE"}])
+    );
     assert_eq!(find(&registry, of_card, None, None).len(), 2);
     assert!(find(&registry, of_card, Some("kubernetes"), Some(HumanStatus::Busy)).is_empty());
     // the status of the moment counts, not that of the card

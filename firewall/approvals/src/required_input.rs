@@ -15,7 +15,10 @@ impl RequiredInput {
     pub fn parse(schema: &Value) -> Option<Self> {
         let members = schema.get("properties").and_then(Value::as_object)?;
         let is_flat = members.values().all(|member| {
-            matches!(member.get("type").and_then(Value::as_str), Some("string" | "number" | "integer" | "boolean"))
+            matches!(
+                member.get("type").and_then(Value::as_str),
+                Some("string" | "number" | "integer" | "boolean")
+            )
         });
         if !is_flat || schema.get("type").and_then(Value::as_str) != Some("object") {
             return None;

@@ -26,6 +26,12 @@ pub struct ApprovalsConfig {
     pub url: Option<String>,
     /// Directory of Human Cards.
     pub humans: PathBuf,
+    /// Key of sealed endpoints in cards; without it every endpoint is plain.
+    #[serde(default)]
+    pub card_key: Option<PathBuf>,
+    /// SPIFFE ids of operators, who may make enrolment links.
+    #[serde(default)]
+    pub operators: Vec<String>,
     /// People who decide where a demand names nobody.
     #[serde(with = "one", default = "ApprovalsConfig::everyone")]
     #[schemars(with = "String")]
@@ -80,7 +86,8 @@ impl ApprovalsConfig {
     }
 
     /// Base address of the listener for people, as they see it.
-    pub(crate) fn base(&self) -> String {
+    #[must_use]
+    pub fn base(&self) -> String {
         let own = || format!("https://{}", self.listen);
         self.url.as_ref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())
     }
@@ -99,9 +106,12 @@ impl ApprovalsConfig {
         let domain = |id: &String| SpiffeId::parse(id).map(|id| id.trust_domain().as_str().to_owned());
         let is_known =
             |id| domain(id).is_ok_and(|name| config.trust_domains.iter().any(|domain| domain.name == name));
-        match self.console.iter().all(is_known) {
+        match self.console.iter().chain(&self.operators).all(is_known) {
             true => Ok(()),
-            false => Err(ConfigFault::value("approvals.console", "spiffe ids of a `[[trust_domain]]`")),
+            false => Err(ConfigFault::value(
+                "approvals.console",
+                "spiffe ids of a `[[trust_domain]]`, as `operators`",
+            )),
         }
     }
 }

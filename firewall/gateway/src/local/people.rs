@@ -203,9 +203,8 @@ impl Asking<'_> {
         let status = self.content.get("status").cloned();
         let status: Option<HumanStatus> = status.and_then(|status| serde_json::from_value(status).ok());
         let registry = self.desk.registry();
-        let listed = self.desk.read(|book| {
-            find(&registry, |card| book.status(card), self.text("capability"), status)
-        });
+        let listed =
+            self.desk.read(|book| find(&registry, |card| book.status(card), self.text("capability"), status));
         json!({ "humans": listed })
     }
 
@@ -259,17 +258,23 @@ impl Asking<'_> {
                 .with_hint("find people at `/a2h/v1/humans`"));
         }
         if asked.required_input.as_ref().is_some_and(|form| RequiredInput::parse(form).is_none()) {
-            return Err(Refusal::new(Code::ContentInvalid, "`/required_input` is no flat form of primitives")
-                .with_hint("ask for an object whose members are strings, numbers or booleans"));
+            return Err(Refusal::new(
+                Code::ContentInvalid,
+                "`/required_input` is no flat form of primitives",
+            )
+            .with_hint("ask for an object whose members are strings, numbers or booleans"));
         }
         match (&asked.callback, self.dialect) {
             (None, _) => Ok(()),
-            (Some(_), Dialect::Review) => {
-                Err(Refusal::new(Code::Malformed, "`/webhookUrl` is an address that the operator has not listed")
-                    .with_hint("leave it out, and read the answer"))
+            (Some(_), Dialect::Review) => Err(Refusal::new(
+                Code::Malformed,
+                "`/webhookUrl` is an address that the operator has not listed",
+            )
+            .with_hint("leave it out, and read the answer")),
+            (Some(_), _) => {
+                Err(Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
+                    .with_hint("leave `callback` out, and read the answer with `wait`"))
             }
-            (Some(_), _) => Err(Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
-                .with_hint("leave `callback` out, and read the answer with `wait`")),
         }
     }
 
@@ -277,7 +282,8 @@ impl Asking<'_> {
     fn own(&self) -> Result<Arc<Hold>, Refusal> {
         let hold = self.text("id").and_then(HoldId::parse).and_then(|id| self.desk.hold(&id));
         let is_own = |hold: &Arc<Hold>| {
-            matches!(hold.subject, Subject::Interaction(_)) && hold.sender().as_ref() == self.sent.caller().id()
+            matches!(hold.subject, Subject::Interaction(_))
+                && hold.sender().as_ref() == self.sent.caller().id()
         };
         hold.filter(is_own).ok_or_else(|| {
             Refusal::new(Code::NotFound, "there is no such request of this agent")
