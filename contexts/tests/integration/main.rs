@@ -9,6 +9,7 @@ mod compare_corpus;
 mod compare_suite;
 #[cfg(target_os = "linux")]
 mod memory;
+mod a2h_vectors;
 mod opaque_strings;
 mod schema_suite;
 #[cfg(target_os = "linux")]
