@@ -46,7 +46,10 @@ fn humanlayer_function_waits_and_runs() {
     assert_eq!(hold["interaction"]["call"]["arguments"], json!({"deployment": "checkout-service"}));
     assert!(!hold.to_string().contains("xoxb"), "the channel of the agent is not carried");
     let approved = next("approved");
-    assert_eq!((&approved["result"], &approved["runs"]), (&json!("restarted checkout-service"), &json!(["checkout-service"])));
+    assert_eq!(
+        (&approved["result"], &approved["runs"]),
+        (&json!("restarted checkout-service"), &json!(["checkout-service"]))
+    );
     // a denial shows the person's words, and nothing runs
     answer(&bob, "deny", &json!({"reason": "not during the sale"}));
     let denied = next("denied");

@@ -82,7 +82,11 @@ fn send(to: SocketAddr, method: &str, path: &str, body: Option<&Value>) -> Answe
     let head = format!("{method} {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer hl-a-secret\r\n");
     match body.map(Value::to_string) {
         Some(body) => {
-            write!(stream, "{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+            write!(
+                stream,
+                "{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            )
         }
         None => write!(stream, "{head}\r\n"),
     }
@@ -123,7 +127,8 @@ fn a2h_paper_case_end_to_end() {
     let hold = bob.asked();
     assert_eq!(hold["interaction"]["options"], clarification()["options"]);
     assert_eq!(hold["interaction"]["sender"], BOT);
-    let choice = answered(&bob, "approve", &hold, &json!({"selected_option": "deployment.yaml (Production)"}));
+    let choice =
+        answered(&bob, "approve", &hold, &json!({"selected_option": "deployment.yaml (Production)"}));
     assert_eq!(choice.status, 200, "{}", String::from_utf8_lossy(&choice.body));
     let answer = asked.answer(&id);
     assert_eq!(answer["selected_option"], "deployment.yaml (Production)");
@@ -219,7 +224,8 @@ fn a2h_attack_channel_named_by_the_agent() {
     assert_eq!(opened["status"]["approved"], Value::Null);
     let canonical = hold["canonical"].as_str().unwrap();
     assert!(canonical.contains("rollout_restart") && !canonical.contains("U0666"), "{canonical}");
-    let removed = wait_for("the record", || asked.audit().iter().find(|line| line["removed"] != Value::Null).cloned());
+    let removed =
+        wait_for("the record", || asked.audit().iter().find(|line| line["removed"] != Value::Null).cloned());
     assert_eq!(removed["removed"], json!(["/channel"]));
     assert!(!std::fs::read_to_string(&asked.gateway.audit).unwrap().contains("xoxb"));
     // a member that names an address in the paper's own form is no member
@@ -245,7 +251,8 @@ fn a2h_attack_flood_of_requests() {
     assert_eq!(searched.expect("a limit").code(), "rate_limited");
     // another agent asks nobody, since no policy lets it
     let other = free_address();
-    let gateway = Gateway::serving(&up, other, &route("people", other, "spiffe://semgate.test/agent/retailer-7"), "");
+    let gateway =
+        Gateway::serving(&up, other, &route("people", other, "spiffe://semgate.test/agent/retailer-7"), "");
     assert_eq!(send(other, "POST", "/a2h/v1/interactions", Some(&permission("s"))).code(), "policy_denied");
     drop(gateway);
 }
@@ -266,7 +273,15 @@ fn an_agent_reads_and_withdraws_only_its_own_requests() {
     let cancelled = asked.post(&format!("{path}/cancel"), &json!({}));
     assert_eq!((cancelled.status, &cancelled.json()["state"]), (200, &json!("CANCELLED")));
     assert!(asked.person("bob.sre").list("open").is_empty());
-    assert_eq!(asked.post("/a2h/v1/interactions", &json!({"target": "human://nobody", "type": "ALERT", "summary": "s"})).code(), "not_found");
+    assert_eq!(
+        asked
+            .post(
+                "/a2h/v1/interactions",
+                &json!({"target": "human://nobody", "type": "ALERT", "summary": "s"})
+            )
+            .code(),
+        "not_found"
+    );
 }
 
 #[test]
@@ -281,7 +296,12 @@ fn data_is_judged_by_the_form_and_a_secret_is_delivered_once_and_never_written()
     assert_eq!(asked.post("/a2h/v1/interactions", &nested).code(), "content_invalid");
     let id = asked.ask(&ask);
     let hold = bob.asked();
-    for data in [json!({}), json!({"token": "short"}), json!({"token": "long enough", "more": 1}), json!("long enough")] {
+    for data in [
+        json!({}),
+        json!({"token": "short"}),
+        json!({"token": "long enough", "more": 1}),
+        json!("long enough"),
+    ] {
         assert_eq!(answered(&bob, "approve", &hold, &json!({"data": data})).status, 422, "{data}");
     }
     let secret = "correct-horse-battery";
@@ -339,7 +359,11 @@ fn a_person_enrols_by_a_link_that_counts_once() {
     let config = up.path("/firewall_config");
     let text = std::fs::read_to_string(&config).unwrap();
     let operators = "operators = [\"spiffe://semgate.test/operator\"]\ncard_key = \"cards.key\"";
-    std::fs::write(&config, text.replace("humans = \"humans\"", &format!("humans = \"humans\"\n{operators}"))).unwrap();
+    std::fs::write(
+        &config,
+        text.replace("humans = \"humans\"", &format!("humans = \"humans\"\n{operators}")),
+    )
+    .unwrap();
     let humans = up.dir.join("humans").display().to_string();
     let key = up.dir.join("cards.key").display().to_string();
     let run = |words: &[&str]| std::process::Command::new(support::SEMGATE).args(words).output().unwrap();
@@ -351,7 +375,19 @@ fn a_person_enrols_by_a_link_that_counts_once() {
     let enrol = |name: &str| {
         let (cert, key) = (file(&format!("/agents/{name}/cert")), file(&format!("/agents/{name}/key")));
         let roots = file("/roots");
-        run(&["humans", "enrol", "carol.net", "--gateway", &base, "--roots", &roots, "--cert", &cert, "--key", &key])
+        run(&[
+            "humans",
+            "enrol",
+            "carol.net",
+            "--gateway",
+            &base,
+            "--roots",
+            &roots,
+            "--cert",
+            &cert,
+            "--key",
+            &key,
+        ])
     };
     let refused = enrol("retailer-7");
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("forbidden"));
@@ -363,7 +399,10 @@ fn a_person_enrols_by_a_link_that_counts_once() {
     assert_eq!(page.status, 200);
     assert!(String::from_utf8_lossy(&page.body).contains("human://carol.net"));
     let post = |body: &str| {
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/x-www-form-urlencoded\r\n", asked.gateway.people);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/x-www-form-urlencoded\r\n",
+            asked.gateway.people
+        );
         let request = format!("{head}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
         up.raw(Some("treasurer-1"), &base, request.as_bytes())
     };
@@ -382,14 +421,26 @@ fn a_person_enrols_by_a_link_that_counts_once() {
 #[test]
 fn the_command_seals_shows_and_removes_cards() {
     let dir = tempfile::tempdir().unwrap();
-    let (humans, key) = (dir.path().join("humans").display().to_string(), dir.path().join("k").display().to_string());
+    let (humans, key) =
+        (dir.path().join("humans").display().to_string(), dir.path().join("k").display().to_string());
     let run = |words: &[&str]| {
         let mut all = vec!["--json", "humans"];
         all.extend(words);
         all.extend(["--humans", &humans]);
         std::process::Command::new(support::SEMGATE).args(&all).output().unwrap()
     };
-    let add = ["add", "alice.eng", "--full-name", "Alice", "--capability", "approver", "--endpoint", "email=alice@company.com", "--card-key", &key];
+    let add = [
+        "add",
+        "alice.eng",
+        "--full-name",
+        "Alice",
+        "--capability",
+        "approver",
+        "--endpoint",
+        "email=alice@company.com",
+        "--card-key",
+        &key,
+    ];
     let added = run(&add);
     assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
     let text = std::fs::read_to_string(dir.path().join("humans/alice.eng.json")).unwrap();

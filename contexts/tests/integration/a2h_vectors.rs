@@ -34,8 +34,16 @@ fn golden_vectors_of_the_paper() {
 
 #[test]
 fn members_outside_the_schema_are_refused() {
-    assert!(conforms("human_card", r#"{"id": "human://a", "profile": {"name": "A"}, "phone": "1"}"#).is_err());
-    assert!(conforms("human_list", r#"{"humans": [{"id": "human://a", "role": "", "status": "BUSY", "email": "a@b.c"}]}"#).is_err());
+    assert!(
+        conforms("human_card", r#"{"id": "human://a", "profile": {"name": "A"}, "phone": "1"}"#).is_err()
+    );
+    assert!(
+        conforms(
+            "human_list",
+            r#"{"humans": [{"id": "human://a", "role": "", "status": "BUSY", "email": "a@b.c"}]}"#
+        )
+        .is_err()
+    );
     assert!(conforms("human_find", r#"{"capability": "may I have Bob's address"}"#).is_err());
     let hidden = r#"{"target": "human://a", "type": "PERMISSION", "summary": "pay \u202e 001"}"#;
     assert_eq!(conforms("interaction", hidden), Err("/summary".to_owned()));

@@ -272,7 +272,16 @@ fn people(config: &Config, route: &RouteConfig) -> Result<(), ConfigFault> {
     let here = route.binding.protocol().traits().answered_here;
     deny(here && config.approvals.is_none(), || {
         ConfigFault::missing("approvals", "a route of the binding `a2h` answers from it")
-    })
+    })?;
+    // there is nobody to forward a credential to
+    let forwards = [
+        ("forward_authorization", route.forward_authorization),
+        ("api_key_header", route.api_key_header.is_some()),
+    ];
+    match forwards.into_iter().find(|(_, set)| *set && here) {
+        Some((name, _)) => Err(fault(route, name, "left out: the gateway answers by itself")),
+        None => Ok(()),
+    }
 }
 
 /// Checks the concept of content without a name. Its context is known only to authorities.

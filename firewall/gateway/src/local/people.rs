@@ -77,7 +77,7 @@ impl Exchange<'_> {
         else {
             return Err(unspent(permit, unavailable()).into());
         };
-        let permit = self.recorded(permit).await?;
+        let permit = self.renewed_and_recorded(permit).await?;
         let (Outgoing { judged, .. }, sent) = permit.spend();
         let content = serde_json::from_slice(&judged).unwrap_or_default();
         let decision = self.decision.to_string();
@@ -93,7 +93,7 @@ impl Exchange<'_> {
     }
 
     /// The permit under the state of the moment, with its approval used up, once its record is queued.
-    async fn recorded(&self, permit: Permit) -> Result<Permit, Stopped> {
+    async fn renewed_and_recorded(&self, permit: Permit) -> Result<Permit, Stopped> {
         let shared = &self.worker.shared;
         let renewed = match self.still() {
             Ok(()) => shared.inspector.renew(permit, shared.now()),
@@ -241,7 +241,7 @@ impl Asking<'_> {
             responds_to: asked.responds_to,
         };
         let question = Question {
-            subject: Subject::Interaction(interaction),
+            subject: Subject::Interaction(Box::new(interaction)),
             urn: self.sent.facts().context.as_deref().map(Arc::from),
             demands: vec![demand],
             session: None,
