@@ -5,6 +5,7 @@ mod a2a;
 mod client;
 mod credentials;
 mod grpc;
+mod humanlayer;
 mod js;
 mod mcp;
 mod mcp_conformance;

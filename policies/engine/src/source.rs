@@ -184,6 +184,7 @@ impl PolicySource {
                 text("handshake.cedar", include_str!("../../rules/handshake.cedar")),
                 text("lines.cedar", include_str!("../../rules/lines.cedar")),
                 text("payment.cedar", include_str!("../../rules/payment.cedar")),
+                text("people.cedar", include_str!("../../rules/people.cedar")),
                 text("protocols.cedar", include_str!("../../rules/protocols.cedar")),
                 text("supply-chain.cedar", include_str!("../../rules/supply-chain.cedar")),
             ],

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::threads::thread;
 use crate::approvals::listener::{People, router};
-use crate::approvals::{Approvals, recorder};
+use crate::approvals::{Approvals, enrol, humans, recorder};
 use crate::control::admin_listener::{AdminListener, Callers};
 use crate::fault::RunFault;
 use crate::pipeline::record::Audit;
@@ -34,12 +34,15 @@ pub(super) fn start(
 ) -> Result<(SocketAddr, JoinHandle<()>), RunFault> {
     let Parts { approvals, audit, materials, socket } = parts;
     let Approvals { desk, scribe, config } = approvals;
-    let pages = router(&People { desk, config });
+    let follow = humans::follow(desk.clone(), Arc::clone(&config));
+    let people = People { desk, config };
+    let pages = router(&people).merge(enrol::router(&people));
     let listener = AdminListener::new(socket, Callers::People { materials }, |_| pages)?;
     let address = listener.address();
     let thread = thread("semgate-people".to_owned(), ended, move |local, runtime| {
         local.block_on(runtime, async move {
             listener.spawn()?;
+            tokio::task::spawn_local(follow);
             tokio::select! {
                 _ = end.wait_for(|end| *end) => {}
                 () = scribe.run(vec![recorder(audit)]) => {}
