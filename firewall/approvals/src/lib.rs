@@ -18,12 +18,13 @@ mod human;
 mod id;
 mod interaction;
 mod proof;
+pub mod render;
 
 #[cfg(test)]
 mod tests;
 
 pub use action::{Action, ActionDigest, ActionInstance};
-pub use book::{Answer, Asked, Book, BookSettings, Question, Reply};
+pub use book::{Answer, Asked, Book, BookSettings, Link, Question, Reply, token_hash};
 pub use event::{End, Event};
 pub use fault::ApprovalFault;
 pub use hold::{Decision, Factor, Hold, HoldState, Subject, Verdict};
