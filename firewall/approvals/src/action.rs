@@ -80,4 +80,12 @@ impl Action {
         let bytes = jcs(&json!(self))?;
         String::from_utf8(bytes).map_err(|_| CanonicalFault::Serialiser)
     }
+
+    /// The digest of the canonical form.
+    ///
+    /// # Errors
+    /// As [`Action::canonical`].
+    pub fn digest(&self) -> Result<ActionDigest, CanonicalFault> {
+        Ok(ActionDigest::of(&self.canonical()?))
+    }
 }

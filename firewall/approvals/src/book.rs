@@ -97,11 +97,6 @@ impl Book {
         self.links.get(token)
     }
 
-    /// Events that would add every live link to a book with the same holds.
-    pub fn linked(&self) -> impl Iterator<Item = Event> {
-        self.links.events()
-    }
-
     /// Every hold in memory, in no order.
     pub fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
         self.holds.values()
@@ -134,6 +129,17 @@ impl Book {
             return Some(crate::ApprovalFault::NotYours);
         }
         card.stands_behind(hold.sender()).then_some(crate::ApprovalFault::Own)
+    }
+
+    /// The shortest list of events that gives the same book.
+    pub fn snapshot(&self) -> Vec<Event> {
+        let mut holds: Vec<&Arc<Hold>> = self.holds.values().collect();
+        holds.sort_by(|one, other| (one.opened_at, &one.id).cmp(&(other.opened_at, &other.id)));
+        let opened = holds.into_iter().map(|hold| Event::Opened(Box::new(Hold::clone(hold))));
+        let statuses = self.statuses.iter();
+        let statuses =
+            statuses.map(|(human, status)| Event::Status { human: human.clone(), status: *status });
+        opened.chain(statuses).chain(self.links.events()).collect()
     }
 
     /// Applies an event. An event about an unknown hold changes nothing.
@@ -192,9 +198,26 @@ impl Book {
     }
 
     fn insert(&mut self, hold: Arc<Hold>) {
-        self.by_digest.insert(hold.digest, hold.id.clone());
+        let id = hold.id.clone();
+        self.by_digest.insert(hold.digest, id.clone());
         self.count(&hold);
-        self.holds.insert(hold.id.clone(), hold);
+        let is_over = due_at(&hold).is_none();
+        self.holds.insert(id.clone(), hold);
+        if is_over {
+            self.end(id.clone());
+        }
+        self.remember(&id);
+    }
+
+    /// Notes the end of a hold, and forgets the oldest ended ones.
+    fn end(&mut self, id: HoldId) {
+        self.ends = self.ends.saturating_add(1);
+        self.ended.insert(self.ends, id);
+        while self.ended.len() > MAX_ENDED {
+            if let Some((_, oldest)) = self.ended.pop_first() {
+                self.forget(&oldest);
+            }
+        }
     }
 
     /// Changes a hold, and moves it in every index.
@@ -212,18 +235,13 @@ impl Book {
         let was_final = due_at(&shared).is_none();
         change(Arc::make_mut(&mut shared));
         self.count(&shared);
-        if !shared.state.is_open() {
+if !shared.state.is_open() {
             self.links.end(id);
         }
-        if !was_final && due_at(&shared).is_none() {
-            self.ends = self.ends.saturating_add(1);
-            self.ended.insert(self.ends, id.clone());
-        }
+        let ends = !was_final && due_at(&shared).is_none();
         self.holds.insert(id.clone(), shared);
-        while self.ended.len() > MAX_ENDED {
-            if let Some((_, oldest)) = self.ended.pop_first() {
-                self.forget(&oldest);
-            }
+        if ends {
+            self.end(id.clone());
         }
     }
 
@@ -250,7 +268,8 @@ impl Book {
 
     /// Remembers an approved action for later comparison.
     fn remember(&mut self, id: &HoldId) {
-        let Some(hold) = self.holds.get(id).filter(|hold| hold.state == HoldState::Approved) else { return };
+        let approved = |hold: &&Arc<Hold>| matches!(hold.state, HoldState::Approved | HoldState::Used);
+        let Some(hold) = self.holds.get(id).filter(approved) else { return };
         let at = hold.decisions.last().map_or(0, |decision| decision.decided_at);
         if let Some(kind) = kind_of(hold)
             && (self.last_approved.len() < MAX_ENDED || self.last_approved.contains_key(kind.as_str()))

@@ -98,3 +98,21 @@ pub enum Event {
         status: HumanStatus,
     },
 }
+
+impl Event {
+    /// The hold that changes; none for changes of people.
+    pub fn hold(&self) -> Option<&HoldId> {
+        match self {
+            Self::Opened(hold) => Some(&hold.id),
+            Self::Sent { id, .. }
+            | Self::Linked { id, .. }
+            | Self::Seen { id, .. }
+            | Self::Decided { id, .. }
+            | Self::Delegated { id, .. }
+            | Self::Escalated { id }
+            | Self::Ended { id, .. }
+            | Self::Used { id, .. } => Some(id),
+            Self::Status { .. } => None,
+        }
+    }
+}

@@ -48,7 +48,7 @@ pub enum Subject {
     /// A message that the gateway holds.
     Action(Action),
     /// A question of an agent.
-    Interaction(Interaction),
+    Interaction(Box<Interaction>),
 }
 
 /// Yes or no.
