@@ -235,7 +235,7 @@ impl Book {
         let was_final = due_at(&shared).is_none();
         change(Arc::make_mut(&mut shared));
         self.count(&shared);
-if !shared.state.is_open() {
+        if !shared.state.is_open() {
             self.links.end(id);
         }
         let ends = !was_final && due_at(&shared).is_none();
