@@ -19,6 +19,7 @@ mod human;
 mod id;
 mod interaction;
 mod proof;
+pub mod render;
 mod required_input;
 
 #[cfg(test)]
@@ -27,7 +28,7 @@ mod people_tests;
 mod tests;
 
 pub use action::{Action, ActionDigest, ActionInstance};
-pub use book::{Answer, Asked, Book, BookSettings, Question, Reply};
+pub use book::{Answer, Asked, Book, BookSettings, Link, Question, Reply, token_hash};
 pub use event::{End, Event};
 pub use fault::ApprovalFault;
 pub use find::{ListedHuman, find};

@@ -3,6 +3,7 @@
 //! A thread of its own owns the [`Journal`]. Every change of the book is on disk before anybody learns of it, so a crash at any
 //! point neither loses an answer nor allows a second use.
 
+pub(crate) mod channels;
 pub(crate) mod desk;
 pub(crate) mod enrol;
 pub(crate) mod humans;

@@ -60,12 +60,7 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret).chain(&mut config.audit_ocsf));
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
-    paths.extend(
-        config
-            .approvals
-            .iter_mut()
-            .flat_map(|approvals| std::iter::once(&mut approvals.humans).chain(&mut approvals.card_key)),
-    );
+    paths.extend(config.approvals.iter_mut().flat_map(super::ApprovalsConfig::paths));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
     paths.extend(config.trust_domains.iter_mut().map(|domain| &mut domain.roots));
     paths.extend(config.credential_issuers.iter_mut().map(|issuer| &mut issuer.keys));

@@ -83,6 +83,7 @@ impl Parts {
         }
         if let Some(approvals) = &config.approvals {
             crate::approvals::humans::load(approvals)?;
+            crate::approvals::channels::check(approvals)?;
         }
         for route in &config.routes {
             if let Some(push) = &route.a2a.push {
