@@ -110,13 +110,19 @@ impl Desk {
         self.state.keys.cards()
     }
 
-    /// The address of a person at a channel, opened. Only whoever sends there asks for it.
-    pub(crate) fn address(&self, card: &HumanCard, channel: &str) -> Option<String> {
+    /// The address of a person at a channel, opened.
+    fn address(&self, card: &HumanCard, channel: &str) -> Option<String> {
         address(self.state.keys.cards(), card, channel)
     }
 
+    /// The card with its addresses opened, for whoever sends.
+    pub(super) fn opened(&self, card: &HumanCard) -> HumanCard {
+        let open = |channel: &String| Some((channel.clone(), self.address(card, channel)?));
+        HumanCard { endpoints: card.endpoints.keys().filter_map(open).collect(), ..card.clone() }
+    }
+
     /// The card with this address at a channel, sealed or not.
-    pub(crate) fn by_address(&self, channel: &str, wanted: &str) -> Option<HumanCard> {
+    pub(super) fn by_address(&self, channel: &str, wanted: &str) -> Option<HumanCard> {
         let registry = self.registry();
         registry.cards().find(|card| self.address(card, channel).as_deref() == Some(wanted)).cloned()
     }

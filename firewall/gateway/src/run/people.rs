@@ -45,9 +45,9 @@ pub(super) fn start(
     let served = AdminListener::new(socket, Callers::People { materials }, |_| pages)?;
     let address = served.address();
     let url = config.url.clone().unwrap_or_else(|| format!("https://{address}"));
-    let courier = Courier::new(desk, channels, config, &url, work);
     let thread = thread("semgate-people".to_owned(), ended, move |local, runtime| {
         local.block_on(runtime, async move {
+            let courier = Courier::new(desk, channels, config, &url, work);
             served.spawn()?;
             tokio::task::spawn_local(follow);
             tokio::select! {
