@@ -36,11 +36,12 @@ pub const LOCK_SECRET: &str = "firewall/lock.secret";
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
 /// Agents that may speak: name, and credentials in the shipped entity file.
-const AGENTS: [(&str, &[&str]); 5] = [
+const AGENTS: [(&str, &[&str]); 6] = [
     ("retailer-7", &[]),
     ("public-webapp-3", &[]),
     ("treasurer-1", &["high-value-authorized"]),
     ("courier-5", &[]),
+    ("sre-bot-1", &[]),
     (OPERATOR, &[]),
 ];
 
