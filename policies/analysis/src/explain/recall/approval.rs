@@ -42,9 +42,11 @@ impl Pieces<'_> {
 
     /// Returns true if the record lacks a member that policies do not see: it keeps one only where a `@confidence` read it.
     fn is_hidden(&self, top: &str) -> bool {
+        if self.question.value.get(top).is_some() {
+            return false;
+        }
         let FieldType::Record(members) = self.question.shape.fields() else { return true };
-        let declared = members.get(top);
-        self.question.value.get(top).is_none() && declared.is_some_and(|field| is_hidden(&field.kind))
+        members.get(top).is_some_and(|field| is_hidden(&field.kind))
     }
 }
 
