@@ -180,6 +180,7 @@ impl PolicySource {
         Self {
             files: vec![
                 text("ambiguity.cedar", include_str!("../../rules/ambiguity.cedar")),
+                text("devops.cedar", include_str!("../../rules/devops.cedar")),
                 text("free-text.cedar", include_str!("../../rules/free-text.cedar")),
                 text("handshake.cedar", include_str!("../../rules/handshake.cedar")),
                 text("lines.cedar", include_str!("../../rules/lines.cedar")),
