@@ -17,6 +17,7 @@ mod groups;
 mod handshake;
 mod http2;
 mod limits;
+mod live;
 mod log;
 mod mcp_answers;
 mod mcp_lines;
