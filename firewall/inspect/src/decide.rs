@@ -4,6 +4,7 @@ mod refusals;
 
 use crate::{
     Code, Facts, Refusal,
+    approval::{self, Demands},
     conform::{Conformed, Definition, Origin, too_complex, without},
     inspection::{Inspection, Look},
     joined_texts,
@@ -13,7 +14,7 @@ use crate::{
     tools,
 };
 pub(crate) use refusals::unmet;
-use refusals::{approved, bounds, denied, errored};
+use refusals::{bounds, denied, errored};
 use semgate_contexts::{InstanceFault, WorkBudget, json};
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
@@ -48,6 +49,10 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
     match asked {
         Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {
+            let refusal = match conformed.case().look {
+                Look::Decides => approval::asking(refusal, &conformed),
+                Look::Beforehand => refusal,
+            };
             let facts = Facts { policies, shadow, asked: kept, ..conformed.facts() };
             let terms = conformed.instances().map(|(definition, _)| (definition.context, definition.term));
             let call = tools::visible_call(conformed.resolved(), terms);
@@ -77,9 +82,8 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         };
         match verdict {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(definition, instance, &obligations) {
-                    tally.approval.get_or_insert((refusal, vec![policies]));
-                    continue;
+                if tally.demands.add(definition, instance, &obligations) {
+                    tally.demanding.push(policies.clone());
                 }
                 if !obligations.is_empty() {
                     tally.obliged.push((position, obligations));
@@ -111,7 +115,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
             tally.deny(refusal, Texts::default());
         }
     }
-    tally.outcome()
+    tally.outcome(conformed)
 }
 
 /// Decisions so far.
@@ -120,7 +124,9 @@ struct Tally {
     permits: Vec<Texts>,
     obliged: Vec<(usize, Obligations)>,
     denial: Option<Stopped>,
-    approval: Option<Stopped>,
+    demands: Demands,
+    /// Policies that demand an approval.
+    demanding: Vec<Texts>,
 }
 
 impl Tally {
@@ -145,9 +151,10 @@ impl Tally {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(definition, instance, &obligations) {
-                    self.approval.get_or_insert((refusal, vec![policies]));
-                } else if let Some(one) = obligations.iter().find(|one| holds(one)) {
+                if self.demands.add(definition, instance, &obligations) {
+                    self.demanding.push(policies.clone());
+                }
+                if let Some(one) = obligations.iter().find(|one| holds(one)) {
                     self.deny(unmet(one), policies);
                 } else {
                     self.permit(policies);
@@ -165,9 +172,12 @@ impl Tally {
     }
 
     /// The outcome. A denial takes precedence over a missing approval.
-    fn outcome(self) -> Asked {
-        match self.denial.or(self.approval) {
-            Some(stopped) => Err(stopped),
+    fn outcome(self, conformed: &Conformed<'_, '_>) -> Asked {
+        if let Some(stopped) = self.denial {
+            return Err(stopped);
+        }
+        match self.demands.unmet(conformed) {
+            Some(refusal) => Err((refusal, self.demanding)),
             None => Ok((self.permits, self.obliged)),
         }
     }
@@ -281,9 +291,13 @@ pub(crate) fn again(
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
         Verdict::Permitted { obligations, policies } => {
-            let met = approved(definition, instance, obligations).and_then(|()| {
-                obligations.iter().find(|one| !one.redact.is_empty()).map_or(Ok(()), |one| Err(unmet(one)))
-            });
+            let met =
+                approval::required(definition, instance, obligations).map_or(Ok(()), Err).and_then(|()| {
+                    obligations
+                        .iter()
+                        .find(|one| !one.redact.is_empty())
+                        .map_or(Ok(()), |one| Err(unmet(one)))
+                });
             match met {
                 Ok(()) => return Ok(()),
                 Err(refusal) => (refusal, policies.clone()),

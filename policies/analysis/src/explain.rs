@@ -226,7 +226,7 @@ impl Weighed {
             permits: parsed.permits(),
             location: parsed.location.clone(),
             part,
-            asks: obligation.and_then(|one| one.approve.as_deref()).map(str::to_owned),
+            asks: obligation.and_then(|one| one.approve.as_deref()).map(|one| one.question.to_string()),
             limit: limit.map(|(rate, key)| format!("{rate}, counted for {}", key.whom())),
             redacts: redact.iter().map(|path| dotted(path)).collect(),
             out_of_scope,

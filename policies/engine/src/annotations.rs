@@ -9,6 +9,7 @@ use cedar_policy::{Effect, Policy, ResourceConstraint};
 use semgate_contexts::{Digest, schema::is_unseen};
 
 use crate::FieldPath;
+use crate::approval::Approval;
 use crate::rate::{Rate, RateKey};
 use crate::reads::Reads;
 use crate::suggest::closest;
@@ -38,8 +39,8 @@ pub struct Obligation {
     pub limit: Option<(Rate, RateKey)>,
     /// `@redact`: what is taken out of a reply before it passes.
     pub redact: Box<[FieldPath]>,
-    /// `@approve`: what a human is to be asked. Until there is somebody to ask, nothing passes by this permit.
-    pub approve: Option<Arc<str>>,
+    /// `@approve` and the words beside it: the demand that people decide first.
+    pub approve: Option<Arc<Approval>>,
     /// `@notice`: what a refusal for one of these reasons tells outsiders.
     pub notice: Option<Arc<str>>,
 }
@@ -104,7 +105,10 @@ impl Annotations {
                 bucket,
                 limit: self.limit,
                 redact: self.redact.clone().into(),
-                approve: self.approve.clone(),
+                approve: self
+                    .approve
+                    .as_ref()
+                    .map(|text| Arc::new(Approval::new(Arc::clone(policy), Arc::clone(text)))),
                 notice: self.notice.clone(),
             })
         })

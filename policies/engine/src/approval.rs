@@ -41,7 +41,7 @@ impl Approval {
             within: Self::WITHIN,
             escalate: None,
             reuse: Reuse::Never,
-            reason: ReasonRule::Deny,
+            reason: ReasonRule::Never,
             assurance: Assurance::Low,
         }
     }
@@ -84,6 +84,8 @@ pub enum Reuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonRule {
+    /// None.
+    Never,
     /// A denial only.
     Deny,
     /// Every decision.
