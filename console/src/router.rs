@@ -1,0 +1,72 @@
+//! The router, built from the table of `roles`. Every request goes through the guard, then to the handler of its page.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use http::{Request, StatusCode};
+
+use crate::answer::{Answer, Frame, Trouble, secured, see_other};
+use crate::app::App;
+use crate::guard::{Admitted, Guest, Turned, Visit, admit};
+use crate::pages::{assets, login, overview};
+use crate::roles::{OpenPage, Page, Row, TABLE, Verb};
+
+/// The router of all pages.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for (at, row) in TABLE.iter().enumerate() {
+        if TABLE.iter().take(at).any(|earlier| earlier.path == row.path) {
+            continue;
+        }
+        let of_path = TABLE.iter().filter(|other| other.path == row.path);
+        let methods = of_path.fold(MethodRouter::new(), |methods, row| methods.merge(method(app, row)));
+        router = router.route(row.path, methods.fallback(|| async { wrong_method() }));
+    }
+    router.fallback(|| async { secured(Trouble::missing("There is no such page.").page(Frame::default())) })
+}
+
+fn method(app: &Arc<App>, row: &'static Row) -> MethodRouter {
+    let app = Arc::clone(app);
+    let filter = match row.verb {
+        Verb::Get => MethodFilter::GET,
+        Verb::Post => MethodFilter::POST,
+    };
+    on(filter, move |request: Request<Body>| async move { secured(answer(&app, row, request).await) })
+}
+
+fn wrong_method() -> Response {
+    let trouble =
+        Trouble::new(StatusCode::METHOD_NOT_ALLOWED, "Not possible", "This page has no such method.");
+    secured(trouble.page(Frame::default()))
+}
+
+async fn answer(app: &Arc<App>, row: &Row, request: Request<Body>) -> Response {
+    let (outcome, frame) = match admit(app, row, request).await {
+        Ok(Admitted::Guest(page, guest)) => (open_page(page, guest).await, Frame::default()),
+        Ok(Admitted::Visit(page, visit)) => {
+            let frame = visit.frame("");
+            (closed_page(page, visit).await, frame)
+        }
+        Err(Turned::ToLogin) => (see_other("/login"), Frame::default()),
+        Err(Turned::Away(trouble, frame)) => (Err(trouble), *frame),
+    };
+    outcome.unwrap_or_else(|trouble| trouble.page(frame))
+}
+
+async fn open_page(page: OpenPage, guest: Guest) -> Answer {
+    match page {
+        OpenPage::Asset => assets::get(&guest),
+        OpenPage::LoginForm => login::form(&guest),
+        OpenPage::Login => login::begin(guest).await,
+    }
+}
+
+async fn closed_page(page: Page, visit: Visit) -> Answer {
+    match page {
+        Page::Overview => overview::page(visit).await,
+        Page::Logout => login::end(visit).await,
+    }
+}
