@@ -55,5 +55,6 @@
 
   document.addEventListener("DOMContentLoaded", function () { dress(document); });
   document.addEventListener("htmx:afterSettle", function (event) { dress(event.target.parentElement || document); });
+  document.addEventListener("semgate:added", function (event) { dress(event.target); });
   setInterval(countdowns, 1000);
 })();

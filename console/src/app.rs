@@ -8,6 +8,7 @@ use crate::audit::{Audit, Entry};
 use crate::client::{CallFault, Server};
 use crate::config::{Config, GatewayConfig, PersonConfig};
 use crate::fault::RunFault;
+use crate::feed::Feeds;
 use crate::library::Library;
 use crate::materials::Current;
 use crate::sessions::{Factor, Session, Sessions};
@@ -26,6 +27,8 @@ pub(crate) struct App {
     pub(crate) audit: Audit,
     /// Documents of published contexts, by digest.
     pub(crate) library: Library,
+    /// Live verdicts of every gateway.
+    pub(crate) feeds: Feeds,
     persons: Vec<Arc<PersonConfig>>,
     sessions: Mutex<Sessions>,
 }
@@ -41,6 +44,7 @@ impl App {
             materials: Current::open(&config)?,
             audit: Audit::open(&config.audit_file)?,
             library: Library::default(),
+            feeds: Feeds::new(config.gateways.iter().map(|gateway| gateway.name.as_str())),
             persons: config.persons.iter().cloned().map(Arc::new).collect(),
             sessions: Mutex::new(Sessions::new()?),
             config,

@@ -106,6 +106,11 @@ impl Visit {
         Frame::of(&self.session, at)
     }
 
+    /// True while the session lasts, without using it.
+    pub(crate) fn lasts(&self) -> bool {
+        self.app.sessions().of(&self.cookie, now(), false).is_some()
+    }
+
     /// Ends the session.
     pub(crate) fn end(&self) {
         self.app.sessions().end(&self.cookie);
@@ -186,7 +191,9 @@ enum Entry {
 fn session(app: &App, parts: &Parts, peer: Option<&Peer>) -> Option<(String, Session)> {
     let cookie = cookie(&parts.headers)?;
     // a page that refreshes itself does not keep a session alive
-    let active = !parts.headers.contains_key("hx-request") || parts.method == http::Method::POST;
+    let is_stream = parts.headers.get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream");
+    let by_itself = is_stream || parts.headers.contains_key("hx-request");
+    let active = !by_itself || parts.method == http::Method::POST;
     let session = app.sessions().of(cookie, now(), active)?;
     let is_same = |peer: &Peer| peer.id().as_str() == session.person.id;
     match session.factor {

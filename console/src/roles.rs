@@ -66,6 +66,10 @@ pub(crate) enum OpenPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     Overview,
+    Verdicts,
+    VerdictStream,
+    Decision,
+    DecisionText,
     Logout,
 }
 
@@ -113,6 +117,10 @@ pub(crate) const TABLE: &[Row] = &[
     open(Verb::Post, "/login", OpenPage::Login),
     post("/logout", Page::Logout, ANY),
     get("/", Page::Overview, READ).named("Overview"),
+    get("/verdicts", Page::Verdicts, READ).named("Live verdicts"),
+    get("/verdicts/stream", Page::VerdictStream, READ),
+    get("/decisions/{id}", Page::Decision, RECORDS),
+    get("/decisions/{id}/text", Page::DecisionText, RECORDS),
 ];
 
 /// True if these roles satisfy a row.
@@ -121,6 +129,12 @@ pub(crate) fn admits(access: Access, held: &BTreeSet<Role>) -> bool {
         Access::Open(_) => true,
         Access::Roles(_, roles) => roles.iter().any(|role| held.contains(role)),
     }
+}
+
+/// True if these roles may read a page.
+pub(crate) fn may_read(page: Page, held: &BTreeSet<Role>) -> bool {
+    let is_page = |row: &&Row| matches!(row.access, Access::Roles(of, _) if of == page);
+    TABLE.iter().filter(is_page).any(|row| row.verb == Verb::Get && admits(row.access, held))
 }
 
 /// The named pages that these roles may read, in the order of the table.

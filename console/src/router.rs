@@ -11,7 +11,7 @@ use http::{Request, StatusCode};
 use crate::answer::{Answer, Frame, Trouble, secured, see_other};
 use crate::app::App;
 use crate::guard::{Admitted, Guest, Turned, Visit, admit};
-use crate::pages::{assets, login, overview};
+use crate::pages::{assets, decision, login, overview, verdicts};
 use crate::roles::{OpenPage, Page, Row, TABLE, Verb};
 
 /// The router of all pages.
@@ -67,6 +67,10 @@ async fn open_page(page: OpenPage, guest: Guest) -> Answer {
 async fn closed_page(page: Page, visit: Visit) -> Answer {
     match page {
         Page::Overview => overview::page(visit).await,
+        Page::Verdicts => verdicts::page(&visit),
+        Page::VerdictStream => verdicts::stream(visit),
+        Page::Decision => decision::page(visit).await,
+        Page::DecisionText => decision::text(visit).await,
         Page::Logout => login::end(visit).await,
     }
 }

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::clock::now;
 use crate::config::Config;
 use crate::fault::RunFault;
+use crate::feed::follow;
 use crate::listen;
 use crate::router::router;
 
@@ -48,8 +49,11 @@ pub async fn run(
     let link = link.map(|secret| format!("{}/login?link={secret}", app.origin));
     ready(Bound { address, url: app.origin.clone(), link });
     let looking = tokio::spawn(look(Arc::clone(&app)));
+    let following: Vec<_> =
+        (0..app.config.gateways.len()).map(|at| tokio::spawn(follow(Arc::clone(&app), at))).collect();
     listen::serve(listener, Arc::clone(&app), router(&app), end).await;
     looking.abort();
+    following.iter().for_each(tokio::task::JoinHandle::abort);
     Ok(())
 }
 

@@ -18,6 +18,7 @@ const JS: &str = "text/javascript; charset=utf-8";
 const FILES: &[(&str, &str, &[u8])] = &[
     ("console.css", CSS, include_bytes!("../../assets/console.css")),
     ("console.js", JS, include_bytes!("../../assets/console.js")),
+    ("verdicts.js", JS, include_bytes!("../../assets/verdicts.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("../../assets/icon.svg")),
     ("htmx.min.js", JS, include_bytes!("../../assets/vendor/htmx.min.js")),
     ("uPlot.iife.min.js", JS, include_bytes!("../../assets/vendor/uPlot.iife.min.js")),

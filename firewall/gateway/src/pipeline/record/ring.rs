@@ -189,7 +189,7 @@ impl State {
         let counter = match fresh.outcome {
             Outcome::Allowed => &mut minute.allowed,
             Outcome::Refused(code) => minute.refused.entry(code.as_str()).or_default(),
-            Outcome::Abandoned => return,
+            Outcome::Abandoned | Outcome::OfPeople(_) => return,
         };
         *counter = counter.saturating_add(fresh.count);
     }
