@@ -11,6 +11,7 @@ use crate::fault::RunFault;
 use crate::library::Library;
 use crate::materials::Current;
 use crate::sessions::{Factor, Session, Sessions};
+use crate::sets::Sets;
 
 /// The header by which a console names the person it acts for.
 const PERSON: &str = "semgate-person";
@@ -26,6 +27,8 @@ pub(crate) struct App {
     pub(crate) audit: Audit,
     /// Documents of published contexts, by digest.
     pub(crate) library: Library,
+    /// Analysed policy sets.
+    pub(crate) sets: Sets,
     persons: Vec<Arc<PersonConfig>>,
     sessions: Mutex<Sessions>,
 }
@@ -41,6 +44,7 @@ impl App {
             materials: Current::open(&config)?,
             audit: Audit::open(&config.audit_file)?,
             library: Library::default(),
+            sets: Sets::default(),
             persons: config.persons.iter().cloned().map(Arc::new).collect(),
             sessions: Mutex::new(Sessions::new()?),
             config,
@@ -72,7 +76,7 @@ impl App {
     /// # Errors
     /// None in practice: a SPIFFE id is a header.
     pub(crate) fn authority_for(&self, session: &Session) -> Result<Server, CallFault> {
-        self.authority().with(PERSON, &session.person.id)?.with(FACTOR, session.factor.as_str())
+        self.authority().with(PERSON, &session.person.id)
     }
 
     /// The admin address of a gateway.
@@ -102,11 +106,6 @@ impl App {
         self.materials.get().gateways.get(at)?.clone()
     }
 
-    /// The gateway of this name.
-    pub(crate) fn gateway(&self, name: &str) -> Option<&GatewayConfig> {
-        self.config.gateways.iter().find(|gateway| gateway.name == name)
-    }
-
     /// Records an act on disk, away from the async threads.
     ///
     /// # Errors
@@ -116,6 +115,32 @@ impl App {
         let written = tokio::task::spawn_blocking(move || app.audit.write(&act.entry(), &outcome)).await;
         written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
     }
+}
+
+/// Carries out an act once its record is on disk, then records the outcome.
+///
+/// # Errors
+/// The record cannot be written, and nothing was sent; or the fault of the act.
+pub(crate) async fn carry_out<T>(
+    app: &Arc<App>,
+    act: &Act<'_>,
+    sent: impl Future<Output = Result<T, CallFault>>,
+) -> Result<T, Undone> {
+    app.record(act, "intended").await.map_err(Undone::Unrecorded)?;
+    let outcome = sent.await;
+    let word = outcome.as_ref().map_or_else(|fault| fault.code().to_owned(), |_| "done".to_owned());
+    if let Err(why) = app.record(act, &word).await {
+        tracing::error!(%why, "the outcome of an act could not be recorded; its intention was");
+    }
+    outcome.map_err(Undone::Fault)
+}
+
+/// An act that was not done.
+pub(crate) enum Undone {
+    /// Its record could not be written, so nothing was sent.
+    Unrecorded(std::io::Error),
+    /// The server refused or did not answer.
+    Fault(CallFault),
 }
 
 /// An act of a person, for the audit log.

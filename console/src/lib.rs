@@ -5,6 +5,7 @@
 //! gateways and the authority in the name of the person, after a line of the console's own audit log is on disk.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod acts;
 mod answer;
 mod app;
 mod audit;
@@ -19,10 +20,12 @@ mod links;
 mod listen;
 mod materials;
 mod pages;
+mod ring;
 mod roles;
 mod router;
 mod run;
 mod sessions;
+mod sets;
 mod visible;
 
 pub use config::{AuthorityConfig, Config, GatewayConfig, IdentityFiles, PersonConfig};

@@ -1,5 +1,12 @@
 //! The pages, one module for each subject.
 
+pub(crate) mod agents;
+pub(crate) mod approvals;
 pub(crate) mod assets;
+pub(crate) mod contexts;
+pub(crate) mod limits;
+pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod overview;
+pub(crate) mod policies;
+pub(crate) mod standing;
