@@ -15,14 +15,13 @@ use crate::visible::filters;
 pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The headers of every answer.
-const ALWAYS: [(HeaderName, &str); 7] = [
+const ALWAYS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    (header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"),
 ];
 
 /// The result of a page.

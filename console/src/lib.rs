@@ -26,6 +26,8 @@ mod router;
 mod run;
 mod sessions;
 mod sets;
+#[cfg(test)]
+mod tests;
 mod visible;
 
 pub use config::{AuthorityConfig, Config, GatewayConfig, IdentityFiles, PersonConfig};
