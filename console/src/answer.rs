@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use crate::app::Undone;
 use crate::client::CallFault;
 use crate::roles::{Role, navigation};
 use crate::sessions::Session;
@@ -14,14 +15,13 @@ use crate::visible::filters;
 pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The headers of every answer.
-const ALWAYS: [(HeaderName, &str); 7] = [
+const ALWAYS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    (header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"),
 ];
 
 /// The result of a page.
@@ -99,6 +99,13 @@ impl Trouble {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "This page could not be made", "The log has the cause.")
     }
 
+    /// An act that could not be recorded, and did not happen.
+    pub(crate) fn unrecorded(why: &std::io::Error) -> Self {
+        tracing::error!(%why, "the audit log of the console cannot be written: every act is refused");
+        let text = "The audit log cannot be written. Nothing happens without its record.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Nothing was done", text)
+    }
+
     /// Renders it within this frame.
     pub(crate) fn page(&self, frame: Frame) -> Response {
         let page = TroublePage { frame, title: self.title, text: &self.text };
@@ -126,6 +133,15 @@ impl From<CallFault> for Trouble {
             _ => StatusCode::BAD_GATEWAY,
         };
         Self::new(status, "The server refused or did not answer", fault)
+    }
+}
+
+impl From<Undone> for Trouble {
+    fn from(undone: Undone) -> Self {
+        match undone {
+            Undone::Unrecorded(why) => Self::unrecorded(&why),
+            Undone::Fault(fault) => fault.into(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::feed::Feeds;
 use crate::library::Library;
 use crate::materials::Current;
 use crate::sessions::{Factor, Session, Sessions};
+use crate::sets::Sets;
 
 /// The header by which a console names the person it acts for.
 const PERSON: &str = "semgate-person";
@@ -29,6 +30,8 @@ pub(crate) struct App {
     pub(crate) library: Library,
     /// Live verdicts of every gateway.
     pub(crate) feeds: Feeds,
+    /// Analysed policy sets.
+    pub(crate) sets: Sets,
     persons: Vec<Arc<PersonConfig>>,
     sessions: Mutex<Sessions>,
 }
@@ -45,6 +48,7 @@ impl App {
             audit: Audit::open(&config.audit_file)?,
             library: Library::default(),
             feeds: Feeds::new(config.gateways.iter().map(|gateway| gateway.name.as_str())),
+            sets: Sets::default(),
             persons: config.persons.iter().cloned().map(Arc::new).collect(),
             sessions: Mutex::new(Sessions::new()?),
             config,
@@ -76,7 +80,7 @@ impl App {
     /// # Errors
     /// None in practice: a SPIFFE id is a header.
     pub(crate) fn authority_for(&self, session: &Session) -> Result<Server, CallFault> {
-        self.authority().with(PERSON, &session.person.id)?.with(FACTOR, session.factor.as_str())
+        self.authority().with(PERSON, &session.person.id)
     }
 
     /// The admin address of a gateway.
@@ -106,11 +110,6 @@ impl App {
         self.materials.get().gateways.get(at)?.clone()
     }
 
-    /// The gateway of this name.
-    pub(crate) fn gateway(&self, name: &str) -> Option<&GatewayConfig> {
-        self.config.gateways.iter().find(|gateway| gateway.name == name)
-    }
-
     /// Records an act on disk, away from the async threads.
     ///
     /// # Errors
@@ -120,6 +119,32 @@ impl App {
         let written = tokio::task::spawn_blocking(move || app.audit.write(&act.entry(), &outcome)).await;
         written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
     }
+}
+
+/// Carries out an act once its record is on disk, then records the outcome.
+///
+/// # Errors
+/// The record cannot be written, and nothing was sent; or the fault of the act.
+pub(crate) async fn carry_out<T>(
+    app: &Arc<App>,
+    act: &Act<'_>,
+    sent: impl Future<Output = Result<T, CallFault>>,
+) -> Result<T, Undone> {
+    app.record(act, "intended").await.map_err(Undone::Unrecorded)?;
+    let outcome = sent.await;
+    let word = outcome.as_ref().map_or_else(|fault| fault.code().to_owned(), |_| "done".to_owned());
+    if let Err(why) = app.record(act, &word).await {
+        tracing::error!(%why, "the outcome of an act could not be recorded; its intention was");
+    }
+    outcome.map_err(Undone::Fault)
+}
+
+/// An act that was not done.
+pub(crate) enum Undone {
+    /// Its record could not be written, so nothing was sent.
+    Unrecorded(std::io::Error),
+    /// The server refused or did not answer.
+    Fault(CallFault),
 }
 
 /// An act of a person, for the audit log.

@@ -112,6 +112,12 @@ impl Reply {
     }
 }
 
+/// A body with its media type.
+pub(crate) struct Posted {
+    kind: &'static str,
+    bytes: Bytes,
+}
+
 /// A server at one address.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -144,12 +150,22 @@ impl Server {
         self.whole(READ_TIME, self.open(Method::GET, path, None)).await
     }
 
-    /// POST of JSON that changes nothing, such as a comparison.
+    /// POST of JSON.
     ///
     /// # Errors
     /// No answer in 40 seconds, or a status other than success.
     pub(crate) async fn post(&self, path: &str, body: &serde_json::Value) -> Result<Reply, CallFault> {
-        self.whole(ACT_TIME, self.open(Method::POST, path, Some(body.to_string().into()))).await
+        let body = Posted { kind: "application/json", bytes: body.to_string().into() };
+        self.whole(ACT_TIME, self.open(Method::POST, path, Some(body))).await
+    }
+
+    /// POST of a signed text.
+    ///
+    /// # Errors
+    /// As [`Server::post`].
+    pub(crate) async fn post_signed(&self, path: &str, text: &str) -> Result<Reply, CallFault> {
+        let body = Posted { kind: "application/jose+json", bytes: text.to_owned().into() };
+        self.whole(ACT_TIME, self.open(Method::POST, path, Some(body))).await
     }
 
     async fn whole(
@@ -180,7 +196,7 @@ impl Server {
         &self,
         method: Method,
         path: &str,
-        body: Option<Bytes>,
+        body: Option<Posted>,
     ) -> Result<Response<Incoming>, CallFault> {
         let uri: Uri = format!("{}{path}", self.base).parse().map_err(CallFault::silent)?;
         let https = uri.scheme_str() == Some("https");
@@ -189,10 +205,11 @@ impl Server {
         let target = uri.path_and_query().map_or("/", |path| path.as_str());
         let mut request =
             Request::builder().method(method).uri(target).header(header::HOST, format!("{host}:{port}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some(body) = &body {
+            request = request.header(header::CONTENT_TYPE, body.kind);
         }
-        let mut request = request.body(Full::new(body.unwrap_or_default())).map_err(CallFault::silent)?;
+        let bytes = body.map(|body| body.bytes).unwrap_or_default();
+        let mut request = request.body(Full::new(bytes)).map_err(CallFault::silent)?;
         request.headers_mut().extend(self.headers.clone());
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let socket = TcpStream::connect((bare.as_str(), port)).await.map_err(CallFault::silent)?;

@@ -6,7 +6,7 @@
 mod events;
 mod upstream;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
@@ -155,10 +155,11 @@ impl Feeds {
         distinct
     }
 
-    /// Time of the last verdict of an agent as sender, in Unix seconds.
-    pub(crate) fn last_seen(&self, agent: &str) -> Option<u64> {
-        let (all, _) = self.after(0, 1, |seen| seen.verdict.sender.as_deref() == Some(agent));
-        all.first().map(|seen| seen.verdict.time)
+    /// Time of the last kept verdict of each sender, in Unix seconds.
+    pub(crate) fn last_seen(&self) -> BTreeMap<String, u64> {
+        let (newest_first, _) = self.after(0, usize::MAX, |_| true);
+        let oldest_first = newest_first.iter().rev();
+        oldest_first.filter_map(|seen| Some((seen.verdict.sender.clone()?, seen.verdict.time))).collect()
     }
 
     fn add(&self, at: usize, verdict: Verdict) {

@@ -63,11 +63,6 @@ impl Members {
     pub(crate) fn need(&self, name: &str) -> Result<&str, Trouble> {
         self.get(name).ok_or_else(|| Trouble::form(format_args!("`{name}` is missing.")))
     }
-
-    /// Every member, in the order of names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
 }
 
 /// A request of a page that needs no session.
@@ -84,7 +79,6 @@ pub(crate) struct Guest {
 pub(crate) struct Visit {
     pub(crate) app: Arc<App>,
     pub(crate) session: Session,
-    pub(crate) headers: HeaderMap,
     pub(crate) query: Members,
     pub(crate) form: Members,
     path: BTreeMap<String, String>,
@@ -177,7 +171,7 @@ pub(crate) async fn admit(app: &Arc<App>, row: &Row, request: Request<Body>) -> 
     Ok(match entry {
         Entry::Open(page) => Admitted::Guest(page, Guest { app, peer, headers, path, query, form }),
         Entry::Closed(page, cookie, session) => {
-            Admitted::Visit(page, Visit { app, session, headers, query, form, path, cookie })
+            Admitted::Visit(page, Visit { app, session, query, form, path, cookie })
         }
     })
 }

@@ -5,6 +5,7 @@
 //! gateways and the authority in the name of the person, after a line of the console's own audit log is on disk.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod acts;
 mod answer;
 mod app;
 mod audit;
@@ -26,6 +27,9 @@ mod roles;
 mod router;
 mod run;
 mod sessions;
+mod sets;
+#[cfg(test)]
+mod tests;
 mod visible;
 
 pub use config::{AuthorityConfig, Config, GatewayConfig, IdentityFiles, PersonConfig};

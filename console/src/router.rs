@@ -11,7 +11,9 @@ use http::{Request, StatusCode};
 use crate::answer::{Answer, Frame, Trouble, secured, see_other};
 use crate::app::App;
 use crate::guard::{Admitted, Guest, Turned, Visit, admit};
-use crate::pages::{assets, decision, login, overview, verdicts};
+use crate::pages::{
+    agents, approvals, assets, contexts, decision, limits, log, login, overview, policies, standing, verdicts,
+};
 use crate::roles::{OpenPage, Page, Row, TABLE, Verb};
 
 /// The router of all pages.
@@ -71,6 +73,24 @@ async fn closed_page(page: Page, visit: Visit) -> Answer {
         Page::VerdictStream => verdicts::stream(visit),
         Page::Decision => decision::page(visit).await,
         Page::DecisionText => decision::text(visit).await,
+        Page::Contexts => contexts::list(visit).await,
+        Page::Context => contexts::one(visit).await,
+        Page::ContextText => contexts::text(visit).await,
+        Page::Compare => contexts::compare(visit).await,
+        Page::Policies => policies::page(visit).await,
+        Page::Matrix => policies::matrix(visit).await,
+        Page::ExplainForm | Page::Explain => policies::explain(visit).await,
+        Page::Approvals => approvals::inbox(visit).await,
+        Page::Approval => approvals::one(visit).await,
+        Page::ApprovalText => approvals::text(visit).await,
+        Page::Approve => approvals::approve(visit).await,
+        Page::Deny => approvals::deny(visit).await,
+        Page::Delegate => approvals::delegate(visit).await,
+        Page::Standing => standing::page(visit).await,
+        Page::StandingAct => standing::act(visit).await,
+        Page::Agents => agents::page(visit).await,
+        Page::Limits => limits::page(visit).await,
+        Page::Log => log::page(visit).await,
         Page::Logout => login::end(visit).await,
     }
 }

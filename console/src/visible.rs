@@ -71,14 +71,29 @@ pub(crate) fn marked(text: &str, most: usize) -> String {
     html
 }
 
+/// A number of seconds, however templates borrow it.
+pub(crate) trait Seconds {
+    fn seconds(&self) -> u64;
+}
+
+impl Seconds for u64 {
+    fn seconds(&self) -> u64 {
+        *self
+    }
+}
+
+impl<T: Seconds> Seconds for &T {
+    fn seconds(&self) -> u64 {
+        (**self).seconds()
+    }
+}
+
 /// The filters of templates.
 pub(crate) mod filters {
-    use std::borrow::Borrow;
-
     use askama::filters::Safe;
     use askama::{Result, Values};
 
-    use super::{MAX_CHARS, marked};
+    use super::{MAX_CHARS, Seconds, marked};
     use crate::clock::{span, utc};
 
     /// Text of an agent, a policy or a context: see the module.
@@ -95,15 +110,27 @@ pub(crate) mod filters {
 
     /// A time in Unix seconds as `<time>`: UTC, which a script shows as local time.
     #[askama::filter_fn]
-    pub(crate) fn time(seconds: impl Borrow<u64>, _: &dyn Values) -> Result<Safe<String>> {
-        let utc = utc(*seconds.borrow());
+    pub(crate) fn time(seconds: impl Seconds, _: &dyn Values) -> Result<Safe<String>> {
+        let utc = utc(seconds.seconds());
         Ok(Safe(format!("<time datetime=\"{utc}\" title=\"{utc}\">{utc}</time>")))
+    }
+
+    /// A time in RFC 3339 as `<time>`; other text as [`visible`] shows it.
+    #[askama::filter_fn]
+    pub(crate) fn stamp(text: impl ToString, _: &dyn Values) -> Result<Safe<String>> {
+        let text = text.to_string();
+        let read = text.parse::<jiff::Timestamp>();
+        let seconds = read.ok().and_then(|time| u64::try_from(time.as_second()).ok());
+        Ok(Safe(match seconds.map(utc) {
+            Some(utc) => format!("<time datetime=\"{utc}\" title=\"{utc}\">{utc}</time>"),
+            None => marked(&text, MAX_CHARS),
+        }))
     }
 
     /// A span of seconds in words.
     #[askama::filter_fn]
-    pub(crate) fn seconds(seconds: impl Borrow<u64>, _: &dyn Values) -> Result<Safe<String>> {
-        Ok(Safe(span(*seconds.borrow())))
+    pub(crate) fn seconds(seconds: impl Seconds, _: &dyn Values) -> Result<Safe<String>> {
+        Ok(Safe(span(seconds.seconds())))
     }
 
     /// One segment of a path in a link.

@@ -8,6 +8,7 @@ mod bundle;
 mod cards;
 mod checks;
 mod clarify;
+mod console;
 mod conversations;
 mod dependencies;
 mod deployment;

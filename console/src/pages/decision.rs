@@ -1,18 +1,17 @@
 //! One decision: its records, and why they came out so by the console's policies.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use askama::Template;
-use semgate_policies::{PolicyLimits, PolicySource};
-use semgate_policy_analysis::{Condition, Explainer, Part, Recalled};
+use semgate_policy_analysis::{Condition, Part, Recalled};
 use serde_json::Value;
 
 use crate::answer::{Answer, Frame, Trouble, html, text_file};
 use crate::app::App;
 use crate::explained::{self, Explained};
 use crate::guard::Visit;
+use crate::pages::policies::set;
 use crate::records::{Records, find, is_decision};
 use crate::visible::filters;
 
@@ -115,17 +114,16 @@ fn shown(line: &str, explained: Option<Explained>) -> Shown {
 /// Explains every record, away from the async threads.
 async fn explain(app: &Arc<App>, lines: Vec<String>) -> Result<Vec<Explained>, String> {
     let none = "The console has no policy directory (`policies` in console.toml), so nothing is explained.";
-    let directory: PathBuf = app.config.policies.clone().ok_or(none)?;
-    let contexts = app.library.contexts(&app.authority()).await;
-    let contexts = contexts.map_err(|why| format!("The contexts of the policies cannot be read: {why}"))?;
-    let work = move || {
-        let source = PolicySource::read_dir(&directory).map_err(|why| why.to_string())?;
-        let explainer = Explainer::load(&source, &contexts, &PolicyLimits::default());
-        let explainer = explainer.map_err(|faults| {
-            let first = faults.first().map(ToString::to_string).unwrap_or_default();
-            format!("The console's policies do not load: {first}")
-        })?;
-        Ok(lines.iter().map(|line| Explained::of(&explainer, line)).collect())
+    let directory = app.config.policies.clone().ok_or(none)?;
+    let set = set(app, &directory).await.map_err(|trouble| trouble.text)?;
+    let work = move || match &set.outcome {
+        Ok(analysed) => Ok(lines.iter().map(|line| Explained::of(&analysed.explainer, line)).collect()),
+        Err(faults) => {
+            let count = faults.len();
+            Err(format!(
+                "The console's policies have {count} faults (see the page of policies), so nothing is explained."
+            ))
+        }
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|why| Err(why.to_string()))
 }

@@ -53,7 +53,7 @@ pub(crate) async fn begin(guest: Guest) -> Answer {
     };
     let Some(person) = person else { return refused(&guest, &factor).await };
     let act = Act { by: Some((&person, &factor)), act: "login", target: &person.id, server: "console" };
-    guest.app.record(&act, "done").await.map_err(|why| unrecorded(&why))?;
+    guest.app.record(&act, "done").await.map_err(|why| Trouble::unrecorded(&why))?;
     let cookie = guest.app.sessions().begin(Arc::clone(&person), factor.clone(), now());
     let cookie = cookie.map_err(Trouble::internal)?;
     let mut answer = see_other(first_page(&person))?;
@@ -70,7 +70,7 @@ pub(crate) async fn end(visit: Visit) -> Answer {
     visit.end();
     let by = Some((&*session.person, &session.factor));
     let act = Act { by, act: "logout", target: &session.person.id, server: "console" };
-    visit.app.record(&act, "done").await.map_err(|why| unrecorded(&why))?;
+    visit.app.record(&act, "done").await.map_err(|why| Trouble::unrecorded(&why))?;
     let mut answer = see_other("/login")?;
     let gone = format!("{COOKIE}=; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     answer.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_str(&gone).map_err(Trouble::internal)?);
@@ -80,7 +80,7 @@ pub(crate) async fn end(visit: Visit) -> Answer {
 async fn refused(guest: &Guest, factor: &Factor) -> Answer {
     let id = guest.peer.as_ref().map(|peer| peer.id().as_str()).unwrap_or_default();
     let act = Act { by: None, act: "login", target: id, server: "console" };
-    guest.app.record(&act, "refused").await.map_err(|why| unrecorded(&why))?;
+    guest.app.record(&act, "refused").await.map_err(|why| Trouble::unrecorded(&why))?;
     let text = match factor {
         Factor::Link => {
             "This link was used before, or is older than five minutes. Start the console again for a new one."
@@ -93,11 +93,4 @@ async fn refused(guest: &Guest, factor: &Factor) -> Answer {
 
 fn first_page(person: &PersonConfig) -> &'static str {
     navigation(&person.roles).next().map_or("/login", |(_, path)| path)
-}
-
-/// The trouble of an act that could not be recorded, and did not happen.
-pub(crate) fn unrecorded(why: &std::io::Error) -> Trouble {
-    tracing::error!(%why, "the audit log of the console cannot be written: every act is refused");
-    let text = "The audit log cannot be written. Nothing happens without its record.";
-    Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Nothing was done", text)
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use axum::body::Body;
+use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use http::{StatusCode, header};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -88,8 +87,13 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn is_allowed(&self) -> bool {
-        self.seen.verdict.verdict == "allowed"
+    /// The class of the outcome. What people did about a request is neither good nor bad.
+    fn class(&self) -> &'static str {
+        match (self.seen.verdict.verdict.as_str(), &self.seen.verdict.code) {
+            ("allowed", None) => "good",
+            (_, Some(_)) => "bad",
+            (_, None) => "warn",
+        }
     }
 }
 
@@ -128,10 +132,11 @@ pub(crate) fn page(visit: &Visit) -> Answer {
     let newest = feeds.newest();
     let (rows, left_out) = feeds.after(0, ROWS, |seen| filter.fits(seen));
     let mut routes = feeds.distinct(CHOICES, |seen| Some(route(seen)).filter(|route| !route.is_empty()));
-    let mut codes = feeds.distinct(CHOICES, |seen| seen.verdict.code.clone());
+    let is_verdict = |code: &str| matches!(code, "" | "allowed" | "refused" | "abandoned");
+    let outcome = |seen: &Seen| Some(seen.verdict.outcome().to_owned()).filter(|code| !is_verdict(code));
+    let mut codes = feeds.distinct(CHOICES, outcome);
     // what was chosen stays a choice, also once no verdict has it
     routes.extend(Some(filter.route.clone()).filter(|route| !route.is_empty()));
-    let is_verdict = |code: &str| matches!(code, "" | "allowed" | "refused" | "abandoned");
     codes.extend(Some(filter.code.clone()).filter(|code| !is_verdict(code)));
     html(&Page {
         senders: feeds.distinct(CHOICES, |seen| seen.verdict.sender.clone()),
