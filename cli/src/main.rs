@@ -25,6 +25,7 @@ macro_rules! out_raw {
     }};
 }
 
+mod approvals;
 mod authority;
 mod authority_client;
 mod call;
@@ -106,6 +107,8 @@ enum Job {
     Use(profile::Use),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
+    Approvals(approvals::ApprovalsJob),
+    #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
     Context(context::ContextJob),
@@ -177,6 +180,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Call(call) => block_on(call.run(json)),
         Job::Protect(protect) => block_on(protect.run(json)),
         Job::Init(init) => block_on(init.run(json)),
+        Job::Approvals(job) => block_on(approvals::run(job, json)),
         Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
         Job::Firewall(job) => firewall::run(job, inherited, json),

@@ -3,6 +3,7 @@
 
 mod address;
 mod admin;
+mod approvals;
 mod fault;
 mod kinds;
 mod limits;
@@ -34,6 +35,7 @@ use read::{between, checked, fault, number, one, text};
 
 pub use address::{Endpoint, Listen, Upstream};
 pub use admin::{AdminConfig, ProbeConfig};
+pub use approvals::ApprovalsConfig;
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;
@@ -148,6 +150,8 @@ pub struct Config {
     pub floors: Vec<(Line, Version)>,
     /// Receiver of spans.
     pub traces: Option<TracesConfig>,
+    /// People who decide.
+    pub approvals: Option<ApprovalsConfig>,
     /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
     /// All limits.

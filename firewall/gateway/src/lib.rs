@@ -9,6 +9,7 @@
 //! Nothing is ever sent twice: there are no retries.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod approvals;
 mod clock;
 pub mod config;
 mod control;

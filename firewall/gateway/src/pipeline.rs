@@ -1,6 +1,6 @@
 //! The stages of a message. A message passes these modules in order:
 //!
-//! `identify` → `admit` → `receive` → the inspector → `forward` → `reply` → `record`
+//! `identify` → `admit` → `receive` → the inspector → `ask` → `forward` → `reply` → `record`
 //!
 //! The inspector's stages are parse → resolve → conform → decide → meter. Each stage takes a value that only the stage before
 //! can build. Only [`refuse`] turns a [`Refusal`](semgate_inspect::Refusal) into an answer.
@@ -8,6 +8,7 @@
 pub(crate) mod admit;
 pub(crate) mod answer;
 pub(crate) mod arrive;
+pub(crate) mod ask;
 pub(crate) mod authorize;
 pub(crate) mod decision;
 pub(crate) mod events;

@@ -3,6 +3,7 @@
 mod core;
 mod layout;
 mod online;
+mod people;
 mod rehearsal;
 mod reload;
 mod served;
@@ -40,6 +41,8 @@ pub struct Bound {
     pub admin: SocketAddr,
     /// Address of the probes.
     pub probe: Option<SocketAddr>,
+    /// Address for people.
+    pub people: Option<SocketAddr>,
 }
 
 /// Result of a start's checks.

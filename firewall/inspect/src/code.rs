@@ -124,8 +124,14 @@ codes! {
     PolicyDenied = "policy_denied", 403, Authority;
     /// A policy could not be evaluated.
     PolicyError = "policy_error", 403, Authority;
-    /// A policy permits the message only after approval by a human, and nobody approved it.
+    /// A policy permits the message only after approval by a person, and nobody can be asked here.
     ApprovalRequired = "approval_required", 403, Authority;
+    /// People were asked to approve the message, and have not answered yet.
+    ApprovalPending = "approval_pending", 202, Authority;
+    /// A person refused to approve the message.
+    ApprovalDenied = "approval_denied", 403, Authority;
+    /// Nobody approved the message in time.
+    ApprovalExpired = "approval_expired", 403, Authority;
     /// The server describes another form of a tool than the signed one.
     ToolDrift = "tool_drift", 403, Authority;
     /// A push configuration names an address that the route does not deliver to.
@@ -148,6 +154,8 @@ codes! {
     UpstreamTimeout = "upstream_timeout", 504, Delivery;
     /// The audit cannot store the record, so nothing may pass.
     AuditUnavailable = "audit_unavailable", 503, Delivery;
+    /// The gateway cannot store what people are asked, so nothing that needs them may pass.
+    StateUnavailable = "state_unavailable", 503, Delivery;
 }
 
 impl Code {

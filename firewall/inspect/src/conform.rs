@@ -183,7 +183,7 @@ fn untyped<'c>(resolved: &Resolved<'c, '_>, instance: &Instance<'_>) -> Result<D
 
 impl Origin {
     /// The name of a concept in records: the policy name for a negotiated term.
-    fn name(self, term: &Term) -> String {
+    pub(crate) fn name(self, term: &Term) -> String {
         match self {
             Self::Signed => term.name().to_owned(),
             Self::Learnt => format!("learnt::{}", term.name()),

@@ -4,6 +4,7 @@ mod refusals;
 
 use crate::{
     Code, Facts, Refusal,
+    approval::{self, Demands},
     conform::{Conformed, Definition, Origin, too_complex, without},
     inspection::{Inspection, Look},
     joined_texts,
@@ -13,11 +14,11 @@ use crate::{
     tools,
 };
 pub(crate) use refusals::unmet;
-use refusals::{approved, bounds, denied, errored};
+use refusals::{bounds, denied, errored};
 use semgate_contexts::{InstanceFault, WorkBudget, json};
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
-    has_field,
+    demands, has_field,
 };
 use semgate_protocol::Instance;
 use std::sync::Arc;
@@ -48,6 +49,10 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
     match asked {
         Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {
+            let refusal = match conformed.case().look {
+                Look::Decides => approval::asking(refusal, &conformed),
+                Look::Beforehand => refusal,
+            };
             let facts = Facts { policies, shadow, asked: kept, ..conformed.facts() };
             let terms = conformed.instances().map(|(definition, _)| (definition.context, definition.term));
             let call = tools::visible_call(conformed.resolved(), terms);
@@ -68,7 +73,7 @@ pub(crate) type Asked = Result<Permitted, Stopped>;
 pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
     let mut tally = Tally::default();
-    let around = circumstances(conformed);
+    let (around, steps) = (circumstances(conformed), || approval::steps(conformed));
     for (position, (definition, instance)) in conformed.instances().enumerate() {
         let question = question(case, definition, instance, around);
         let verdict = match definition.origin {
@@ -77,9 +82,8 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         };
         match verdict {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(definition, instance, &obligations) {
-                    tally.approval.get_or_insert((refusal, vec![policies]));
-                    continue;
+                if tally.demands.add(definition, &question, &obligations, &steps) {
+                    tally.demanding.push(policies.clone());
                 }
                 if !obligations.is_empty() {
                     tally.obliged.push((position, obligations));
@@ -105,13 +109,13 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     if tally.denial.is_none() {
         let asked =
             joined_texts::each(conformed, Some(policies), around, |definition, instance, question| {
-                tally.whole(policies, definition, instance, question);
+                tally.whole(policies, definition, instance, question, &steps);
             });
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
         }
     }
-    tally.outcome()
+    tally.outcome(conformed)
 }
 
 /// Decisions so far.
@@ -120,7 +124,9 @@ struct Tally {
     permits: Vec<Texts>,
     obliged: Vec<(usize, Obligations)>,
     denial: Option<Stopped>,
-    approval: Option<Stopped>,
+    demands: Demands,
+    /// Policies that demand an approval.
+    demanding: Vec<Texts>,
 }
 
 impl Tally {
@@ -141,13 +147,15 @@ impl Tally {
         definition: &Definition<'_>,
         instance: &Instance<'_>,
         question: &Question<'_>,
+        steps: &dyn Fn() -> u64,
     ) {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = approved(definition, instance, &obligations) {
-                    self.approval.get_or_insert((refusal, vec![policies]));
-                } else if let Some(one) = obligations.iter().find(|one| holds(one)) {
+                if self.demands.add(definition, question, &obligations, steps) {
+                    self.demanding.push(policies.clone());
+                }
+                if let Some(one) = obligations.iter().find(|one| holds(one)) {
                     self.deny(unmet(one), policies);
                 } else {
                     self.permit(policies);
@@ -165,9 +173,12 @@ impl Tally {
     }
 
     /// The outcome. A denial takes precedence over a missing approval.
-    fn outcome(self) -> Asked {
-        match self.denial.or(self.approval) {
-            Some(stopped) => Err(stopped),
+    fn outcome(self, conformed: &Conformed<'_, '_>) -> Asked {
+        if let Some(stopped) = self.denial {
+            return Err(stopped);
+        }
+        match self.demands.unmet(conformed) {
+            Some(refusal) => Err((refusal, self.demanding)),
             None => Ok((self.permits, self.obliged)),
         }
     }
@@ -179,8 +190,9 @@ impl Tally {
 /// question that was asked later.
 fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
-    let mut keeper = Keeper::new(case.state.keep.as_ref()?);
+    let keeper = Keeper::new(case.state.keep.as_ref()?);
     conformed.instances().next()?;
+    let mut keeper = keeper.after_steps(approval::steps(conformed));
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
     for (definition, instance) in conformed.instances() {
@@ -281,12 +293,12 @@ pub(crate) fn again(
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
         Verdict::Permitted { obligations, policies } => {
-            let met = approved(definition, instance, obligations).and_then(|()| {
-                obligations.iter().find(|one| !one.redact.is_empty()).map_or(Ok(()), |one| Err(unmet(one)))
-            });
-            match met {
-                Ok(()) => return Ok(()),
-                Err(refusal) => (refusal, policies.clone()),
+            let asked = demands(&question, obligations, &|| approval::steps(&decided.conformed));
+            let unasked = approval::required(definition, &question, obligations, &asked);
+            let cut = || obligations.iter().find(|one| !one.redact.is_empty()).map(|one| unmet(one));
+            match unasked.or_else(cut) {
+                None => return Ok(()),
+                Some(refusal) => (refusal, policies.clone()),
             }
         }
         Verdict::Untypable { rule, .. } => return Err(unfit(rule)),

@@ -1,6 +1,7 @@
 //! Facts known when a verdict falls: the inspection's part of the audit record.
 
 use crate::{Code, Differs, Limited};
+use semgate_approvals::ActionDigest;
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
 use semgate_protocol::trace::TraceParent;
@@ -65,6 +66,8 @@ pub struct Facts {
     /// Members removed before judgement: JSON Pointers into the message as received, at most
     /// [`MAX_POINTERS`](semgate_protocol::removal::MAX_POINTERS).
     pub removed: Vec<String>,
+    /// Digest of the action that people are asked about or have approved.
+    pub approval: Option<ActionDigest>,
     /// Limits that stopped the message (`rate_limited`, `ambiguity_limited`).
     pub limited: Vec<Limited>,
     /// Members that policies redacted from the reply, as `concept.member` in schema names.

@@ -4,6 +4,7 @@ use crate::{
     Arrived, Direction, Facts, Generation, Route, Sent, negotiated_terms::OfPair, owners::About,
     shadow::Before, state::State,
 };
+use semgate_approvals::Approved;
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Scores};
 use semgate_protocol::{Call, Protocol};
 use std::sync::Arc;
@@ -116,6 +117,8 @@ pub struct Inspection<'c> {
     pub(crate) answers: Option<&'c Sent>,
     /// Required context of a reply.
     pub(crate) about: Option<&'c About>,
+    /// Approval of the message by people.
+    pub(crate) approved: Option<&'c Approved>,
     pub(crate) now: Now,
 }
 
@@ -153,6 +156,7 @@ impl<'c> Inspection<'c> {
             removed: &[],
             answers: None,
             about: None,
+            approved: None,
             now: setting.now,
         }
     }
@@ -176,6 +180,7 @@ impl<'c> Inspection<'c> {
             removed: &[],
             answers: Some(sent),
             about: Some(&sent.about),
+            approved: None,
             now: setting.now,
         }
     }
@@ -215,6 +220,7 @@ impl<'c> Inspection<'c> {
             protocol: self.route.binding.as_str(),
             generation: self.generation.number(),
             policy_digest: self.generation.policy_digest(),
+            approval: self.approved.map(Approved::digest),
             removed: self.removed.to_vec(),
             ..Facts::default()
         }

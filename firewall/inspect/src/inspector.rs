@@ -20,6 +20,7 @@ use crate::{
     tools::ToolWatch,
 };
 use arc_swap::ArcSwap;
+use semgate_approvals::Approved;
 use semgate_negotiation::Sessions;
 use semgate_policies::Keep;
 use semgate_protocol::ReplyKind;
@@ -101,16 +102,40 @@ impl Inspector {
         arrived: Arrived,
         now: Now,
     ) -> Result<Permit, Refusal> {
+        self.request(Incoming { route, peer, headers, approved: None }, arrived, now)
+    }
+
+    /// Judges a request again that people approved. Every stage runs, so a policy or a status that changed meanwhile refuses.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect`]; `approval_required` if the approval is about another action or other demands.
+    pub fn inspect_approved(
+        &self,
+        route: &Arc<Route>,
+        peer: &Peer,
+        approved: &Approved,
+        arrived: Arrived,
+        now: Now,
+    ) -> Result<Permit, Refusal> {
+        // the headers matched the message on arrival, and neither has changed
+        let headers = &HeaderClaims::default();
+        self.request(Incoming { route, peer, headers, approved: Some(approved) }, arrived, now)
+    }
+
+    fn request(&self, asking: Incoming<'_>, arrived: Arrived, now: Now) -> Result<Permit, Refusal> {
+        let Incoming { route, peer, headers, approved } = asking;
         let (generation, settled) = (self.live.load(), self.settled(route, peer));
-        let mut case = Inspection::request(self.setting(&generation, now), route, peer, &arrived, &settled);
+        let case = Inspection::request(self.setting(&generation, now), route, peer, &arrived, &settled);
+        let mut case = Inspection { approved, ..case };
         let mut strict = read(&case, &arrived.judged)?;
         let rewritten = removal::of_request(&case, &arrived, &strict, headers)?;
         if let Some(Removed { message, pointers }) = &rewritten {
             case = Inspection { bytes: message.judged.len(), removed: pointers, ..case };
             strict = read(&case, &message.judged)?;
         }
-        let permit = permit(&case, &strict, headers)
-            .map_err(|refusal| refusal.with_rpc_id(strict.rpc_id(&arrived.call)))?;
+        let permit = permit(&case, &strict, headers).map_err(|refusal| {
+            refusal.with_rpc_id(strict.rpc_id(&arrived.call)).holding(|| arrived.clone())
+        })?;
         Ok(permit.over(rewritten.map_or(arrived, |removed| removed.message)))
     }
 
@@ -201,7 +226,8 @@ impl Inspector {
         let leave = {
             let setting = self.setting(&generation, now);
             let case = Inspection::request(setting, &sent.route, &sent.caller, &arrived, &settled);
-            let case = Inspection { turn: Turn::Again, removed: &sent.facts.removed, ..case };
+            let approved = sent.approved.as_ref();
+            let case = Inspection { turn: Turn::Again, removed: &sent.facts.removed, approved, ..case };
             let strict = read(&case, &arrived.judged)?;
             // the headers matched the message on arrival, and neither has changed
             let judged = stages::judge(&case, &strict, &HeaderClaims::default());
@@ -294,6 +320,14 @@ impl Inspector {
     pub(crate) fn setting<'c>(&'c self, generation: &'c Generation, now: Now) -> Setting<'c> {
         Setting { generation, state: &self.state, now }
     }
+}
+
+/// A request to judge: its route, sender, headers, and the approval of people.
+struct Incoming<'a> {
+    route: &'a Arc<Route>,
+    peer: &'a Peer,
+    headers: &'a HeaderClaims<'a>,
+    approved: Option<&'a Approved>,
 }
 
 /// Runs every stage on a new request, then records what it begins. Gives its costs back if that fails.

@@ -33,6 +33,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod answer_right;
+mod approval;
 pub mod arrived;
 pub mod clarify;
 pub mod code;
@@ -77,6 +78,7 @@ pub mod tools;
 mod turn;
 
 pub use answer_right::AnswerRight;
+pub use approval::NeedsApproval;
 pub use arrived::{Answered, Arrived, Outgoing};
 pub use clarify::Clarification;
 pub use code::Code;

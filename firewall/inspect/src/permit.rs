@@ -19,6 +19,7 @@ use crate::{
     turn::Step,
 };
 use bytes::Bytes;
+use semgate_approvals::Approved;
 use semgate_contexts::Version;
 use semgate_protocol::{Asked, Call, RpcId, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
@@ -129,6 +130,7 @@ impl PermitDraft {
                 right: answerable_once(message.mcp.as_ref()),
                 subscription,
                 delivery: None,
+                approved: case.approved.cloned(),
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
             }),
@@ -229,6 +231,11 @@ impl Permit {
     /// Remark for the caller.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
+    }
+
+    /// Approval by people that has to be used before the permit is spent.
+    pub fn approved(&self) -> Option<&Approved> {
+        self.sent.approved.as_ref()
     }
 
     /// Remaining limits of the caller, for the head of its answer.

@@ -259,6 +259,7 @@ impl Inspector {
             questions: Vec::new(),
             subscription: None,
             delivery: Some(Arc::from(token)),
+            approved: None,
             quotas: Vec::new(),
             facts: crate::Facts::default(),
         }))

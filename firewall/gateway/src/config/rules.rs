@@ -60,6 +60,7 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret).chain(&mut config.audit_ocsf));
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
+    paths.extend(config.approvals.iter_mut().map(|approvals| &mut approvals.humans));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
     paths.extend(config.trust_domains.iter_mut().map(|domain| &mut domain.roots));
     paths.extend(config.credential_issuers.iter_mut().map(|issuer| &mut issuer.keys));
@@ -96,6 +97,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
 /// Checks the settings outside of lists, and that every certificate can be verified.
 fn whole(config: &Config) -> Result<(), ConfigFault> {
     config.admin.check(config)?;
+    config.approvals.as_ref().map_or(Ok(()), |approvals| approvals.check(config))?;
     if config.audit_ocsf.as_ref() == Some(&config.audit) {
         return Err(ConfigFault::value("audit_ocsf", "another file than `audit`"));
     }

@@ -37,7 +37,13 @@ pub(crate) enum Callers {
     Everyone,
     /// Over TLS, the holders of certificates with one of these ids.
     Certified { materials: Arc<ArcSwap<Materials>>, ids: Vec<String> },
+    /// Over TLS, everyone. The pages judge the certificate, if one is shown.
+    People { materials: Arc<ArcSwap<Materials>> },
 }
+
+/// SPIFFE id of the certificate that a caller showed, as an extension of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown(pub(crate) Option<String>);
 
 /// One bound address and its pages.
 pub(crate) struct AdminListener {
@@ -102,10 +108,25 @@ impl Pages {
             match &self.callers {
                 Callers::Everyone => answer(stream, self.router.clone()).await,
                 Callers::Certified { materials, ids } => self.secured(stream, materials, ids).await,
+                Callers::People { materials } => self.people(stream, materials).await,
             }
         };
         // the caller that is too slow learns it by the end of its connection
         let _ = tokio::time::timeout(TIME, whole).await;
+    }
+
+    /// Serves one request of a person or a chat service.
+    async fn people(&self, stream: TcpStream, materials: &ArcSwap<Materials>) {
+        let materials = materials.load_full();
+        let Some(server) = &materials.people else { return };
+        let stream = match TlsAcceptor::from(Arc::clone(server)).accept(stream).await {
+            Ok(stream) => stream,
+            Err(why) => return tracing::debug!(%why, "a handshake at the address for people failed"),
+        };
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let peer = materials.peers.identify(shown, unix_now()).ok();
+        let shown = Shown(peer.map(|peer| peer.id().as_str().to_owned()));
+        answer(stream, self.router.clone().layer(axum::Extension(shown))).await;
     }
 
     async fn secured(&self, stream: TcpStream, materials: &ArcSwap<Materials>, ids: &[String]) {

@@ -1,5 +1,6 @@
 //! Inspection of a request, and all that its permit needs before it is spent.
 
+use semgate_approvals::Used;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal};
 use semgate_protocol::Form;
@@ -18,6 +19,8 @@ const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
 /// A recorded permit with a connection to the agent.
 pub(crate) struct Ready {
     pub(crate) permit: Permit,
+    /// Proof that the approval of people, if it needed one, is used up.
+    _used: Option<Used>,
     _recorded: Recorded,
     pub(crate) lease: Lease,
 }
@@ -38,6 +41,12 @@ impl Exchange<'_> {
         let judged = match (again, shared.inspector.inspect(route, peer, &headers, arrived, shared.now())) {
             (Some(again), Err(refusal)) => Ok(Box::pin(self.listed(peer, admitted, again, refusal)).await?),
             (_, judged) => judged,
+        };
+        let judged = match judged {
+            Err(refusal) if refusal.code() == Code::ApprovalRequired => {
+                Ok(Box::pin(self.ask(peer, refusal)).await?)
+            }
+            judged => judged,
         };
         Ok(self.without_push(judged, form, &body)?)
     }
@@ -63,6 +72,13 @@ impl Exchange<'_> {
                 return Err(refusal.into());
             }
         };
+        let used = match self.use_approval(&permit).await {
+            Ok(used) => used,
+            Err(refusal) => {
+                self.worker.pool.keep(lease);
+                return Err(unspent(permit, refusal).into());
+            }
+        };
         let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
             Ok(recorded) => recorded,
             Err(NotRecorded) => {
@@ -71,7 +87,7 @@ impl Exchange<'_> {
             }
         };
         self.worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        Ok(Ready { permit, _recorded: recorded, lease })
+        Ok(Ready { permit, _used: used, _recorded: recorded, lease })
     }
 
     /// Refuses a request about a push configuration on a route without them, with the protocol's own error. This comes before

@@ -45,6 +45,8 @@ pub(crate) enum Outcome {
     Refused(Code),
     /// The caller left before its message was forwarded, or before the reply, which nobody received.
     Abandoned,
+    /// A request to people changed: `asked`, `approved`, `denied`, `delegated`, `escalated`, `expired`, `cancelled`.
+    OfPeople(&'static str),
 }
 
 impl Outcome {
@@ -54,6 +56,7 @@ impl Outcome {
             Self::Allowed => "allowed",
             Self::Refused(_) => "refused",
             Self::Abandoned => "abandoned",
+            Self::OfPeople(verdict) => verdict,
         }
     }
 }

@@ -15,6 +15,7 @@ use semgate_policies::{Floors, Policies};
 use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
+use crate::approvals::Approvals;
 use crate::config::{Config, Limits, Part, RouteConfig};
 use crate::control::crls::{Lists, Stores};
 use crate::control::follow::{self, First, Memory, Recognisers};
@@ -80,6 +81,9 @@ impl Parts {
         for authority in &config.authorities {
             let _ = crate::server::materials::authority(config, authority)?;
         }
+        if let Some(approvals) = &config.approvals {
+            crate::approvals::humans::load(&approvals.humans)?;
+        }
         for route in &config.routes {
             if let Some(push) = &route.a2a.push {
                 let _ = Egress::new(push, "")?;
@@ -139,6 +143,7 @@ pub(super) fn shared(
     generation: Generation,
     audit: Audit,
     issuers: Arc<TokenIssuers>,
+    approvals: Option<&Approvals>,
 ) -> Result<Arc<Shared>, RunFault> {
     let sessions = Arc::new(Sessions::new(crate::server::materials::lock_keys(config)?));
     let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
@@ -154,6 +159,7 @@ pub(super) fn shared(
         started: Instant::now(),
         inside: InternalAddresses::of_routes(&config.routes),
         issuers: Arc::new(ArcSwap::new(issuers)),
+        approvals: approvals.map(|all| (all.desk.clone(), Arc::clone(&all.config))),
     }))
 }
 

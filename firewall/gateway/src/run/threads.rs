@@ -1,7 +1,8 @@
 //! Threads: one for each serving core, one that follows authorities and answers the operator, and one that writes the audit
 //! log.
 
-use super::{Bound, start};
+use super::{Bound, people, start};
+use crate::approvals::Approvals;
 use crate::config::{Config, ProbeConfig, TracesConfig};
 use crate::control::admin::Admin;
 use crate::control::admin_listener::{AdminListener, Callers};
@@ -38,6 +39,7 @@ const AUDIT_QUEUE: usize = 8192;
 pub(super) struct Running {
     workers: Vec<JoinHandle<()>>,
     follower: JoinHandle<()>,
+    people: Option<JoinHandle<()>>,
     /// Ends the follower, which outlives the drain so that revocations count to the last message.
     end: watch::Sender<bool>,
     audit: AuditWriter,
@@ -55,6 +57,7 @@ impl Running {
         }
         let _ = self.end.send(true);
         let _ = self.follower.join();
+        self.people.into_iter().for_each(|people| drop(people.join()));
         drop(self.keeper);
         drop(self.minimums);
         self.audit.finish();
@@ -96,7 +99,8 @@ pub(super) fn start(
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
-    let shared = start::shared(config, generation, audit, issuers)?;
+    let approvals = Approvals::open(config)?;
+    let shared = start::shared(config, generation, audit, issuers, approvals.as_ref())?;
     let metrics = Metrics::new(states.clone(), exemplars)?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
@@ -121,9 +125,21 @@ pub(super) fn start(
     };
     let operator = operator(config, &admin, &materials, sockets.one(config.admin.listen)?)?;
     let probe = probe(config, &admin, &mut sockets)?;
+    let (end, ending) = watch::channel(false);
+    let socket = approvals.as_ref().map(|all| sockets.one(all.config.listen)).transpose()?;
+    let people = approvals.zip(socket).map(|(approvals, socket)| {
+        let (audit, materials) = (shared.audit.clone(), Arc::clone(&materials));
+        people::start(people::Parts { approvals, audit, materials, socket }, ended, ending.clone())
+    });
+    let people = people.transpose()?;
     sockets.all_taken()?;
-    let bound =
-        Bound { routes, admin: operator.address(), probe: probe.as_ref().map(AdminListener::address) };
+    let (people_at, people) = people.unzip();
+    let bound = Bound {
+        routes,
+        admin: operator.address(),
+        probe: probe.as_ref().map(AdminListener::address),
+        people: people_at,
+    };
     let follow = Follow {
         config: Arc::clone(config),
         shared: Arc::clone(&shared),
@@ -154,13 +170,12 @@ pub(super) fn start(
     }
     let reloader = Reloader { core, stores: parts.stores, metrics, sockets, cores: changes, routes: shown };
     let take = taker(reloader, stopping.clone());
-    let (end, ending) = watch::channel(false);
     let listeners = std::iter::once(operator).chain(probe).collect();
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
         let background = Background { follow, listeners, finished };
         local.block_on(runtime, background.run(take, ending))
     })?;
-    Ok((bound, Running { workers, follower, end, audit: writer, keeper, minimums, _held: held }))
+    Ok((bound, Running { workers, follower, people, end, audit: writer, keeper, minimums, _held: held }))
 }
 
 /// Starts a thread with its own single-threaded runtime. Any end of it is reported.

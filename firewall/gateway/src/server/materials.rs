@@ -33,6 +33,8 @@ pub(crate) struct Materials {
     pub(crate) peers: Arc<PeerRoots>,
     /// Configuration of TLS listeners; `None` without any.
     pub(crate) server: Option<Arc<ServerConfig>>,
+    /// Configuration of the address for people, who may show no certificate.
+    pub(crate) people: Option<Arc<ServerConfig>>,
     /// Configurations of https upstreams.
     pub(crate) upstreams: OfRoutes<Arc<ClientConfig>>,
     /// Handlers of handshakes. A reload on SIGHUP drops unfinished handshakes, but remembers used
@@ -101,6 +103,10 @@ impl Materials {
             Some((chain, key)) => Some(Arc::new(server(chain, key, &peers)?)),
             None => None,
         };
+        let people = match (&identity, &config.approvals) {
+            (Some((chain, key)), Some(_)) => Some(Arc::new(server_for_people(chain, key, &peers)?)),
+            _ => None,
+        };
         let upstream = |route: &RouteConfig| match &identity {
             Some((chain, key))
                 if route.upstream.tls || route.a2a.card_from.as_ref().is_some_and(|url| url.tls) =>
@@ -122,7 +128,7 @@ impl Materials {
         let card_keys = of_routes(config, card_keys)?;
         let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
         let issuers = Arc::new(issuers(config)?);
-        Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers, own: own_certificates })
+        Ok(Self { peers, server, people, upstreams, endpoints, card_keys, issuers, own: own_certificates })
     }
 }
 
@@ -176,6 +182,15 @@ fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<Server
     let mut server = server_config(chain, key, clients, Arc::new(DefaultTimeProvider))
         .map_err(|e| RunFault::Tls { why: e.to_string() })?;
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(server)
+}
+
+/// TLS towards people and chat services: a certificate is asked for and not required.
+fn server_for_people(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<ServerConfig, RunFault> {
+    let clients = ClientAuth::Optional(Arc::clone(peers));
+    let mut server = server_config(chain, key, clients, Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    server.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(server)
 }
 

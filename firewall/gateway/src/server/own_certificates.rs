@@ -77,11 +77,12 @@ pub(crate) fn tls_addresses(config: &Config) -> Vec<IpAddr> {
 }
 
 fn tls_listens(config: &Config) -> impl Iterator<Item = Listen> {
+    let people = config.approvals.as_ref().map(|approvals| Listen::Tcp(approvals.listen));
     let admin = (!config.admin.ids.is_empty()).then_some(Listen::Tcp(config.admin.listen));
     let routes = config.routes.iter().flat_map(|route| {
         let callers = route.plain_sender.is_none().then_some(&route.listen);
         let push = route.a2a.push.as_ref().filter(|push| !push.plain).map(|push| &push.listen);
         callers.into_iter().chain(push).cloned()
     });
-    admin.into_iter().chain(routes)
+    admin.into_iter().chain(people).chain(routes)
 }

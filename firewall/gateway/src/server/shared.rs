@@ -8,8 +8,9 @@ use semgate_certs::token::TokenIssuers;
 use semgate_inspect::{Inspector, Now};
 use semgate_negotiation::Sessions;
 
+use crate::approvals::Desk;
 use crate::clock::unix_now;
-use crate::config::Limits;
+use crate::config::{ApprovalsConfig, Limits};
 use crate::pipeline::record::Audit;
 use crate::server::account::Accounts;
 use crate::upstream::internal_addresses::InternalAddresses;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) inside: InternalAddresses,
     /// Handshake sessions, which the inspector uses too.
     pub(crate) sessions: Arc<Sessions>,
+    /// People who approve messages, if the gateway asks any.
+    pub(crate) approvals: Option<(Desk, Arc<ApprovalsConfig>)>,
     /// Current issuers of credential tokens.
     pub(crate) issuers: Arc<ArcSwap<TokenIssuers>>,
 }

@@ -4,7 +4,7 @@ use crate::{
     Code, Refusal,
     conform::{Definition, Origin},
 };
-use semgate_policies::{Obligation, Obligations, Policies, Texts};
+use semgate_policies::{Obligation, Policies, Texts};
 use semgate_protocol::Instance;
 
 /// The denial of an instance; `how` says in which form the text was read, if not as written.
@@ -24,26 +24,6 @@ pub(super) fn denied(
         None => "ask the operator and quote the decision id".to_owned(),
     };
     Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
-}
-
-/// Refuses an obligation to get human approval: the gateway can ask nobody yet.
-pub(super) fn approved(
-    definition: &Definition<'_>,
-    instance: &Instance<'_>,
-    obligations: &Obligations,
-) -> Result<(), Refusal> {
-    let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_deref()?)));
-    if let Some((obligation, whom)) = asked.next() {
-        let reason = format!(
-            "`{}` with {} to this receiver needs the approval of a human",
-            definition.term.name(),
-            instance.performative.as_str()
-        );
-        let hint = obligation.notice.as_deref().unwrap_or("ask the operator and quote the decision id");
-        let detail = format!("policy `{}` asks: {whom}", obligation.policy);
-        return Err(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail));
-    }
-    Ok(())
 }
 
 /// The refusal of a reply that passes only without members that cannot be removed here.

@@ -14,6 +14,7 @@ use crate::{
     term_negotiation::Meaning,
     turn::Step,
 };
+use semgate_approvals::Approved;
 use semgate_contexts::Digest;
 use semgate_protocol::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub struct RequestFacts {
     pub(crate) subscription: Option<Subscription>,
     /// Token of the push configuration that the request sets, or that a notification came under.
     pub(crate) delivery: Option<Arc<str>>,
+    /// Approval by people, to be used before the request is forwarded.
+    pub(crate) approved: Option<Approved>,
     /// Remaining limits of the caller.
     pub(crate) quotas: Vec<Quota>,
     pub(crate) facts: Facts,

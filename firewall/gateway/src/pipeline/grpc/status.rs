@@ -62,11 +62,18 @@ impl Status {
             | Code::PolicyDenied
             | Code::PolicyError
             | Code::ApprovalRequired
+            | Code::ApprovalDenied
+            | Code::ApprovalExpired
             | Code::HostRefused
             | Code::ToolDrift
             | Code::TargetRefused => Self::PERMISSION_DENIED,
             Code::NotFound => Self::NOT_FOUND,
-            Code::StatusStale | Code::UpstreamUnavailable | Code::AuditUnavailable
+            // the client may try the same call again (google.rpc.Code)
+            Code::ApprovalPending => Self::UNAVAILABLE,
+            Code::StatusStale
+            | Code::UpstreamUnavailable
+            | Code::AuditUnavailable
+            | Code::StateUnavailable
                 if delivered == Delivered::No =>
             {
                 Self::UNAVAILABLE

@@ -31,6 +31,7 @@ fn materials(roots: Roots) -> Materials {
     Materials {
         peers: Arc::new(PeerRoots::new().with(domain, roots)),
         server: None,
+        people: None,
         upstreams: Default::default(),
         endpoints: Default::default(),
         card_keys: Default::default(),

@@ -37,6 +37,9 @@ struct Line<'a> {
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
+    /// Digest of the action that people are asked about or approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<String>,
     /// Limits that refused the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limited: Vec<Limited<'a>>,
@@ -121,7 +124,7 @@ pub(super) fn write(record: &Record, stamp: Stamp<'_>, out: &mut Vec<u8>) {
     let mut buffer = [0; 26];
     let code = match record.outcome {
         Outcome::Refused(code) => Some(code.as_str()),
-        Outcome::Allowed | Outcome::Abandoned => None,
+        Outcome::Allowed | Outcome::Abandoned | Outcome::OfPeople(_) => None,
     };
     let line = Line {
         time: record.time,
@@ -144,6 +147,7 @@ pub(super) fn write(record: &Record, stamp: Stamp<'_>, out: &mut Vec<u8>) {
         trace_id: traced.trace_id.map(|id| format!("{id:032x}")),
         others: record.others,
         learnt: &facts.learnt,
+        approval: facts.approval.map(|digest| digest.to_string()),
         limited: facts.limited.iter().map(Limited::of).collect(),
         redacted: &facts.redacted,
         said_by: facts.said_by,

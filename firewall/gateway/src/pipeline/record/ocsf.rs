@@ -138,7 +138,7 @@ impl Verdict {
                 status: failed,
                 severity: (2, "Low"),
             },
-            Outcome::Abandoned => {
+            Outcome::Abandoned | Outcome::OfPeople(_) => {
                 Self { action: other, disposition: other, status: failed, severity: informs }
             }
         }

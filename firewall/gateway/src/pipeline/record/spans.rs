@@ -166,7 +166,7 @@ impl Half {
         let facts = &record.facts;
         let code = match record.outcome {
             Outcome::Refused(code) => Some(code.as_str()),
-            Outcome::Allowed | Outcome::Abandoned => None,
+            Outcome::Allowed | Outcome::Abandoned | Outcome::OfPeople(_) => None,
         };
         let (name, attributes) = match facts.direction {
             Direction::Request => (name(facts), request(record, code)),

@@ -1,0 +1,291 @@
+//! Every hold, and the rules by which holds change.
+//!
+//! A command returns the events that it would cause. Nothing changes before [`Book::apply`].
+
+mod ask;
+mod decide;
+mod due;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use semgate_policies::{Approvers, Reuse};
+
+use crate::{
+    ActionDigest, Decision, End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanRegistry,
+    HumanStatus, Subject, Verdict,
+};
+
+pub use ask::{Asked, Question};
+pub use decide::{Answer, Reply};
+
+/// Open holds of all senders: an index of this size takes some ten megabytes, and no team answers more in a day.
+const MAX_OPEN: usize = 16_384;
+/// Open holds of one sender: an agent that asks faster than people answer waits (F1-26).
+pub(crate) const MAX_OPEN_OF_ONE: usize = 64;
+/// Ended holds that stay readable. Older ones are in the audit log.
+const MAX_ENDED: usize = 4_096;
+/// Seconds for which a denial or an expiry answers the same request again, so that a retry does not ask people anew.
+const STANDS: u64 = 300;
+
+/// Settings of a book.
+#[derive(Clone, Debug)]
+pub struct BookSettings {
+    /// Who decides where a demand names nobody.
+    pub approvers: Approvers,
+    /// Seconds to use an approval.
+    pub use_seconds: u64,
+}
+
+/// Every hold.
+#[derive(Debug)]
+pub struct Book {
+    settings: BookSettings,
+    holds: HashMap<HoldId, Arc<Hold>>,
+    /// The newest hold of each action.
+    by_digest: HashMap<ActionDigest, HoldId>,
+    open_of: HashMap<Arc<str>, usize>,
+    open: usize,
+    /// Times at which something happens by itself.
+    due: BTreeSet<(u64, HoldId)>,
+    /// Ended holds in the order of their end.
+    ended: BTreeMap<u64, HoldId>,
+    ends: u64,
+    last_approved: HashMap<Arc<str>, (Arc<str>, u64)>,
+    statuses: BTreeMap<HumanId, HumanStatus>,
+}
+
+impl Book {
+    /// An empty book.
+    pub fn new(settings: BookSettings) -> Self {
+        Self {
+            settings,
+            holds: HashMap::new(),
+            by_digest: HashMap::new(),
+            open_of: HashMap::new(),
+            open: 0,
+            due: BTreeSet::new(),
+            ended: BTreeMap::new(),
+            ends: 0,
+            last_approved: HashMap::new(),
+            statuses: BTreeMap::new(),
+        }
+    }
+
+    /// Replaces the settings; holds keep the demands that they were opened with.
+    pub fn set(&mut self, settings: BookSettings) {
+        self.settings = settings;
+    }
+
+    /// The hold of this name.
+    pub fn get(&self, id: &HoldId) -> Option<&Arc<Hold>> {
+        self.holds.get(id)
+    }
+
+    /// The newest hold of an action.
+    pub fn by_digest(&self, digest: ActionDigest) -> Option<&Arc<Hold>> {
+        self.holds.get(self.by_digest.get(&digest)?)
+    }
+
+    /// Every hold in memory, in no order.
+    pub fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
+        self.holds.values()
+    }
+
+    /// Number of open holds.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Canonical form and time of the last approved action of the same sender, receiver and concepts; for comparison.
+    pub fn last_approved(&self, hold: &Hold) -> Option<(&Arc<str>, u64)> {
+        self.last_approved.get(kind_of(hold)?.as_str()).map(|(canonical, at)| (canonical, *at))
+    }
+
+    /// Availability of a person: the last one set, or that of the card.
+    pub fn status(&self, card: &HumanCard) -> HumanStatus {
+        self.statuses.get(&card.id).copied().unwrap_or(card.status)
+    }
+
+    /// People who may decide a hold now, by id.
+    pub fn approvers<'r>(&self, hold: &Hold, registry: &'r HumanRegistry) -> Vec<&'r HumanCard> {
+        registry.cards().filter(|card| self.why_not(hold, card).is_none()).collect()
+    }
+
+    /// The reason why a person may not decide a hold, whatever its state.
+    pub fn why_not(&self, hold: &Hold, card: &HumanCard) -> Option<crate::ApprovalFault> {
+        let default = &self.settings.approvers;
+        if !hold.demands.iter().any(|demand| hold.admits(demand, card, default)) {
+            return Some(crate::ApprovalFault::NotYours);
+        }
+        card.stands_behind(hold.sender()).then_some(crate::ApprovalFault::Own)
+    }
+
+    /// The shortest list of events that gives the same book.
+    pub fn snapshot(&self) -> Vec<Event> {
+        let mut holds: Vec<&Arc<Hold>> = self.holds.values().collect();
+        holds.sort_by(|one, other| (one.opened_at, &one.id).cmp(&(other.opened_at, &other.id)));
+        let opened = holds.into_iter().map(|hold| Event::Opened(Box::new(Hold::clone(hold))));
+        let statuses = self.statuses.iter();
+        let statuses =
+            statuses.map(|(human, status)| Event::Status { human: human.clone(), status: *status });
+        opened.chain(statuses).collect()
+    }
+
+    /// Applies an event. An event about an unknown hold changes nothing.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Opened(hold) => self.insert(Arc::new(Hold::clone(hold))),
+            Event::Status { human, status } => {
+                self.statuses.insert(human.clone(), *status);
+            }
+            Event::Sent { id, .. } => self.change(id, |hold| {
+                if hold.state == HoldState::Pending {
+                    hold.state = HoldState::Sent;
+                }
+            }),
+            Event::Seen { id, .. } => self.change(id, |hold| {
+                if hold.state.is_open() {
+                    hold.state = HoldState::Seen;
+                }
+            }),
+            Event::Decided { id, decision, settled, use_by } => {
+                self.change(id, |hold| decided(hold, decision, *settled, *use_by));
+                self.remember(id);
+            }
+            Event::Delegated { id, to, .. } => self.change(id, |hold| {
+                if !hold.delegated_to.contains(to) {
+                    hold.delegated_to.push(to.clone());
+                }
+            }),
+            Event::Escalated { id } => self.change(id, |hold| hold.escalated = true),
+            Event::Ended { id, end, why } => self.change(id, |hold| {
+                hold.state = match end {
+                    End::Expired => HoldState::Expired,
+                    End::Cancelled => HoldState::Cancelled,
+                    End::Failed => HoldState::Failed,
+                    // an approval that served at least once was used
+                    End::Lapsed if hold.uses > 0 => HoldState::Used,
+                    End::Lapsed => HoldState::Lapsed,
+                };
+                hold.ended = Some(why.clone());
+            }),
+            Event::Used { id, .. } => self.change(id, |hold| {
+                hold.uses = hold.uses.saturating_add(1);
+                if hold.reuse() == Reuse::Never {
+                    hold.state = HoldState::Used;
+                }
+            }),
+        }
+    }
+
+    fn insert(&mut self, hold: Arc<Hold>) {
+        let id = hold.id.clone();
+        self.by_digest.insert(hold.digest, id.clone());
+        self.count(&hold);
+        let is_over = due_at(&hold).is_none();
+        self.holds.insert(id.clone(), hold);
+        if is_over {
+            self.end(id.clone());
+        }
+        self.remember(&id);
+    }
+
+    /// Notes the end of a hold, and forgets the oldest ended ones.
+    fn end(&mut self, id: HoldId) {
+        self.ends = self.ends.saturating_add(1);
+        self.ended.insert(self.ends, id);
+        while self.ended.len() > MAX_ENDED {
+            if let Some((_, oldest)) = self.ended.pop_first() {
+                self.forget(&oldest);
+            }
+        }
+    }
+
+    /// Changes a hold, and moves it in every index.
+    fn change(&mut self, id: &HoldId, change: impl FnOnce(&mut Hold)) {
+        let Some(mut shared) = self.holds.remove(id) else { return };
+        if shared.state.is_open() {
+            self.open = self.open.saturating_sub(1);
+            if let Some(count) = self.open_of.get_mut(shared.sender()) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        if let Some(at) = due_at(&shared) {
+            self.due.remove(&(at, id.clone()));
+        }
+        let was_final = due_at(&shared).is_none();
+        change(Arc::make_mut(&mut shared));
+        self.count(&shared);
+        let ends = !was_final && due_at(&shared).is_none();
+        self.holds.insert(id.clone(), shared);
+        if ends {
+            self.end(id.clone());
+        }
+    }
+
+    fn count(&mut self, hold: &Arc<Hold>) {
+        if hold.state.is_open() {
+            self.open = self.open.saturating_add(1);
+            let count = self.open_of.entry(Arc::clone(hold.sender())).or_default();
+            *count = count.saturating_add(1);
+        } else if self.open_of.get(hold.sender()) == Some(&0) {
+            self.open_of.remove(hold.sender());
+        }
+        if let Some(at) = due_at(hold) {
+            self.due.insert((at, hold.id.clone()));
+        }
+    }
+
+    fn forget(&mut self, id: &HoldId) {
+        if let Some(hold) = self.holds.remove(id)
+            && self.by_digest.get(&hold.digest) == Some(id)
+        {
+            self.by_digest.remove(&hold.digest);
+        }
+    }
+
+    /// Remembers an approved action for later comparison.
+    fn remember(&mut self, id: &HoldId) {
+        let approved = |hold: &&Arc<Hold>| matches!(hold.state, HoldState::Approved | HoldState::Used);
+        let Some(hold) = self.holds.get(id).filter(approved) else { return };
+        let at = hold.decisions.last().map_or(0, |decision| decision.decided_at);
+        if let Some(kind) = kind_of(hold)
+            && (self.last_approved.len() < MAX_ENDED || self.last_approved.contains_key(kind.as_str()))
+        {
+            self.last_approved.insert(kind.into(), (Arc::clone(&hold.canonical), at));
+        }
+    }
+}
+
+/// The next second at which something happens to a hold by itself; none for one that is over.
+fn due_at(hold: &Hold) -> Option<u64> {
+    match hold.state {
+        state if state.is_open() => {
+            let ends = hold.expires_at.saturating_add(1);
+            Some(hold.escalates_at().map_or(ends, |at| at.min(ends)))
+        }
+        HoldState::Approved if matches!(hold.subject, Subject::Action(_)) => {
+            hold.use_by.map(|at| at.saturating_add(1))
+        }
+        _ => None,
+    }
+}
+
+fn decided(hold: &mut Hold, decision: &Decision, settled: bool, use_by: Option<u64>) {
+    hold.decisions.push(decision.clone());
+    if decision.decision == Verdict::Denied {
+        hold.state = HoldState::Denied;
+    } else if settled {
+        (hold.state, hold.use_by) = (HoldState::Approved, use_by);
+    } else {
+        hold.state = HoldState::Seen;
+    }
+}
+
+/// Sender, receiver and concepts of a held message.
+fn kind_of(hold: &Hold) -> Option<String> {
+    let Subject::Action(action) = &hold.subject else { return None };
+    let concepts: Vec<&str> = action.instances.iter().map(|one| one.concept.as_str()).collect();
+    Some(format!("{}\n{}\n{}", action.sender, action.receiver, concepts.join("\n")))
+}

@@ -1,0 +1,101 @@
+//! `[approvals]`: people who decide, and where they are reached.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use semgate_approvals::{BookSettings, HumanId};
+use semgate_certs::SpiffeId;
+use semgate_policies::Approvers;
+use serde::{Deserialize, Serialize};
+
+use super::address::public_url;
+use super::read::{between, number, one, text};
+use super::{Config, ConfigFault};
+
+/// Approvals by people. Without this table, a message that needs a person is refused with `approval_required`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalsConfig {
+    /// Address for people and their chat services: https with the certificate of `[tls]`.
+    #[schemars(with = "String")]
+    pub listen: SocketAddr,
+    /// The address as people see it, if not `listen`.
+    #[serde(default, deserialize_with = "public_url")]
+    pub url: Option<String>,
+    /// Directory of Human Cards.
+    pub humans: PathBuf,
+    /// People who decide where a demand names nobody.
+    #[serde(with = "one", default = "ApprovalsConfig::everyone")]
+    #[schemars(with = "String")]
+    pub approvers: Approvers,
+    /// SPIFFE ids of consoles that act for people they have logged in.
+    #[serde(default)]
+    pub console: Vec<String>,
+    /// Base address of the console, for links to a request.
+    #[serde(default, deserialize_with = "public_url")]
+    pub page: Option<String>,
+    /// Seconds for which a caller is held. 20: common clients give up after 30.
+    #[serde(default = "number::<20>", deserialize_with = "between::<_, _, 0, 25>")]
+    pub hold_seconds: u64,
+    /// Seconds to use an approval. 300: an agent that was sent away comes back within minutes.
+    #[serde(default = "number::<300>", deserialize_with = "between::<_, _, 1, 86_400>")]
+    pub use_seconds: u64,
+}
+
+text!(Approvers, "`capability:NAME`, `group:NAME` or `human://NAME`", |text| parse(text), |approvers| {
+    match approvers {
+        Approvers::Capability(name) => format!("capability:{name}"),
+        Approvers::Group(name) => format!("group:{name}"),
+        Approvers::Human(id) => id.to_string(),
+    }
+});
+
+/// Reads a set of people.
+fn parse(text: &str) -> Option<Approvers> {
+    let named = |name: &str| !name.is_empty() && !name.chars().any(char::is_whitespace);
+    if let Some(name) = text.strip_prefix("capability:").filter(|name| named(name)) {
+        return Some(Approvers::Capability(name.into()));
+    }
+    if let Some(name) = text.strip_prefix("group:").filter(|name| named(name)) {
+        return Some(Approvers::Group(name.into()));
+    }
+    HumanId::parse(text).map(|id| Approvers::Human(id.as_str().into()))
+}
+
+impl ApprovalsConfig {
+    fn everyone() -> Approvers {
+        Approvers::Capability("approver".into())
+    }
+
+    /// Time for which a caller is held.
+    pub(crate) fn hold(&self) -> Duration {
+        Duration::from_secs(self.hold_seconds)
+    }
+
+    /// Settings of the book.
+    pub(crate) fn book(&self) -> BookSettings {
+        BookSettings { approvers: self.approvers.clone(), use_seconds: self.use_seconds }
+    }
+
+    /// Address at which people see a request, if there is a console.
+    pub(crate) fn location(&self, id: &semgate_approvals::HoldId) -> Option<String> {
+        self.page.as_ref().map(|page| format!("{}/approvals/{id}", page.trim_end_matches('/')))
+    }
+
+    /// # Errors
+    /// Refuses an address without the gateway's certificate, and consoles that nobody can prove.
+    pub(super) fn check(&self, config: &Config) -> Result<(), ConfigFault> {
+        if config.tls.is_none() {
+            return Err(ConfigFault::missing("tls", "`[approvals]` needs the gateway's own certificate"));
+        }
+        let domain = |id: &String| SpiffeId::parse(id).map(|id| id.trust_domain().as_str().to_owned());
+        let is_known =
+            |id| domain(id).is_ok_and(|name| config.trust_domains.iter().any(|domain| domain.name == name));
+        match self.console.iter().all(is_known) {
+            true => Ok(()),
+            false => Err(ConfigFault::value("approvals.console", "spiffe ids of a `[[trust_domain]]`")),
+        }
+    }
+}
