@@ -56,5 +56,10 @@
   document.addEventListener("DOMContentLoaded", function () { dress(document); });
   document.addEventListener("htmx:afterSettle", function (event) { dress(event.target.parentElement || document); });
   document.addEventListener("semgate:added", function (event) { dress(event.target); });
+  // a refresh must not take away what a person is using
+  document.addEventListener("htmx:beforeRequest", function (event) {
+    var target = event.detail.target;
+    if (document.hidden || target.contains(document.activeElement) || target.querySelector("details[open]")) event.preventDefault();
+  });
   setInterval(countdowns, 1000);
 })();

@@ -19,6 +19,9 @@ const PERSON: &str = "semgate-person";
 /// The header that states how the person logged in.
 const FACTOR: &str = "semgate-factor";
 
+/// Characters of a target in the audit log: longer than every URN and id.
+const MAX_TARGET: usize = 256;
+
 /// The running console.
 pub(crate) struct App {
     pub(crate) config: Config,
@@ -173,7 +176,7 @@ impl Act<'_> {
             factor: self.by.map(|(_, factor)| factor.as_str().to_owned()).unwrap_or_default(),
             roles: roles.unwrap_or_default(),
             act: self.act.to_owned(),
-            target: self.target.to_owned(),
+            target: self.target.chars().take(MAX_TARGET).collect(),
             server: self.server.to_owned(),
         }
     }

@@ -79,6 +79,7 @@ pub(crate) struct Guest {
 pub(crate) struct Visit {
     pub(crate) app: Arc<App>,
     pub(crate) session: Session,
+    pub(crate) headers: HeaderMap,
     pub(crate) query: Members,
     pub(crate) form: Members,
     path: BTreeMap<String, String>,
@@ -117,10 +118,18 @@ pub(crate) enum Admitted {
     Visit(Page, Visit),
 }
 
+/// The page that a person without a session asked for.
+pub(crate) struct Wanted {
+    /// Its path and query.
+    pub(crate) path: String,
+    /// True if a page asked that refreshes itself.
+    pub(crate) refreshes: bool,
+}
+
 /// A request that was not admitted.
 pub(crate) enum Turned {
     /// The person must log in first.
-    ToLogin,
+    ToLogin(Wanted),
     /// Refused, with the frame of the session if there is one.
     Away(Trouble, Box<Frame>),
 }
@@ -144,7 +153,7 @@ pub(crate) async fn admit(app: &Arc<App>, row: &Row, request: Request<Body>) -> 
     // who may is decided before a byte of the body is read
     let entry = match (row.access, known) {
         (Access::Open(page), _) => Entry::Open(page),
-        (Access::Roles(..), None) if row.verb == Verb::Get => return Err(Turned::ToLogin),
+        (Access::Roles(..), None) if row.verb == Verb::Get => return Err(Turned::ToLogin(wanted(&parts))),
         (Access::Roles(..), None) => return Err(ended().into()),
         (Access::Roles(page, _), Some((cookie, session))) => {
             if !admits(row.access, &session.person.roles) {
@@ -171,9 +180,14 @@ pub(crate) async fn admit(app: &Arc<App>, row: &Row, request: Request<Body>) -> 
     Ok(match entry {
         Entry::Open(page) => Admitted::Guest(page, Guest { app, peer, headers, path, query, form }),
         Entry::Closed(page, cookie, session) => {
-            Admitted::Visit(page, Visit { app, session, query, form, path, cookie })
+            Admitted::Visit(page, Visit { app, session, headers, query, form, path, cookie })
         }
     })
+}
+
+fn wanted(parts: &Parts) -> Wanted {
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    Wanted { path, refreshes: parts.headers.contains_key("hx-request") }
 }
 
 enum Entry {

@@ -6,11 +6,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode};
 
 use crate::answer::{Answer, Frame, Trouble, secured, see_other};
 use crate::app::App;
-use crate::guard::{Admitted, Guest, Turned, Visit, admit};
+use crate::guard::{Admitted, Guest, Turned, Visit, Wanted, admit};
+use crate::links::segment;
 use crate::pages::{
     agents, approvals, assets, contexts, decision, limits, log, login, overview, policies, standing, verdicts,
 };
@@ -52,10 +53,24 @@ async fn answer(app: &Arc<App>, row: &Row, request: Request<Body>) -> Response {
             let frame = visit.frame("");
             (closed_page(page, visit).await, frame)
         }
-        Err(Turned::ToLogin) => (see_other("/login"), Frame::default()),
+        Err(Turned::ToLogin(wanted)) => (to_login(&wanted), Frame::default()),
         Err(Turned::Away(trouble, frame)) => (Err(trouble), *frame),
     };
     outcome.unwrap_or_else(|trouble| trouble.page(frame))
+}
+
+/// Sends a person to the login, and from there to the page. A page that refreshes itself leaves as a whole.
+fn to_login(wanted: &Wanted) -> Answer {
+    let path = match wanted.path.as_str() {
+        "/" => "/login".to_owned(),
+        path => format!("/login?to={}", segment(path)),
+    };
+    let mut answer = see_other(&path)?;
+    if wanted.refreshes {
+        *answer.status_mut() = StatusCode::UNAUTHORIZED;
+        answer.headers_mut().insert("hx-redirect", HeaderValue::from_static("/login"));
+    }
+    Ok(answer)
 }
 
 async fn open_page(page: OpenPage, guest: Guest) -> Answer {

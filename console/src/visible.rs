@@ -115,18 +115,6 @@ pub(crate) mod filters {
         Ok(Safe(format!("<time datetime=\"{utc}\" title=\"{utc}\">{utc}</time>")))
     }
 
-    /// A time in RFC 3339 as `<time>`; other text as [`visible`] shows it.
-    #[askama::filter_fn]
-    pub(crate) fn stamp(text: impl ToString, _: &dyn Values) -> Result<Safe<String>> {
-        let text = text.to_string();
-        let read = text.parse::<jiff::Timestamp>();
-        let seconds = read.ok().and_then(|time| u64::try_from(time.as_second()).ok());
-        Ok(Safe(match seconds.map(utc) {
-            Some(utc) => format!("<time datetime=\"{utc}\" title=\"{utc}\">{utc}</time>"),
-            None => marked(&text, MAX_CHARS),
-        }))
-    }
-
     /// A span of seconds in words.
     #[askama::filter_fn]
     pub(crate) fn seconds(seconds: impl Seconds, _: &dyn Values) -> Result<Safe<String>> {

@@ -55,7 +55,10 @@ fn the_login_matrix_of_role_page_and_method_holds() {
     for (method, path, _) in PAGES {
         let nobody = console.nobody();
         match method {
-            "GET" => assert_eq!(nobody.get(path).header("location").as_deref(), Some("/login"), "{path}"),
+            "GET" => {
+                let to = nobody.get(path).header("location").unwrap_or_default();
+                assert!(to.starts_with("/login"), "{path}: {to}");
+            }
             _ => assert_eq!(nobody.raw_post(path, "").status, 401, "{path}"),
         }
     }

@@ -29,6 +29,8 @@ struct Form<'a> {
     link: Option<&'a str>,
     /// True if the link in the address counts no more.
     spent: bool,
+    /// The page to go to.
+    to: &'a str,
 }
 
 /// `GET /login`
@@ -42,6 +44,7 @@ pub(crate) fn form(guest: &Guest) -> Answer {
         unknown: guest.peer.as_ref().filter(|_| person.is_none()).map(|peer| peer.id().as_str()),
         link: link.filter(|_| counts),
         spent: link.is_some() && !counts,
+        to: guest.query.get("to").filter(|to| is_own(to)).unwrap_or_default(),
     })
 }
 
@@ -56,7 +59,8 @@ pub(crate) async fn begin(guest: Guest) -> Answer {
     guest.app.record(&act, "done").await.map_err(|why| Trouble::unrecorded(&why))?;
     let cookie = guest.app.sessions().begin(Arc::clone(&person), factor.clone(), now());
     let cookie = cookie.map_err(Trouble::internal)?;
-    let mut answer = see_other(first_page(&person))?;
+    let to = guest.form.get("to").filter(|to| is_own(to));
+    let mut answer = see_other(to.unwrap_or_else(|| first_page(&person)))?;
     let cookie = format!("{COOKIE}={cookie}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age={KEPT}");
     let cookie = HeaderValue::from_str(&cookie).map_err(Trouble::internal)?;
     answer.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -89,6 +93,14 @@ async fn refused(guest: &Guest, factor: &Factor) -> Answer {
         Factor::Certificate => "Your certificate names nobody whom this console knows.",
     };
     Err(Trouble::new(StatusCode::FORBIDDEN, "You are not logged in", text))
+}
+
+/// True for a path of this console. A browser takes `//host` and `/\\host` for another one.
+fn is_own(to: &str) -> bool {
+    to.starts_with('/')
+        && !to.contains("//")
+        && !to.contains('\\')
+        && to.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn first_page(person: &PersonConfig) -> &'static str {

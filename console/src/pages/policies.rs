@@ -28,7 +28,7 @@ struct Live {
     warnings: Vec<String>,
 }
 
-/// Who may say a concept.
+/// A concept, and the agents that may say it.
 struct ConceptRows {
     name: String,
     /// Kinds of agents that may say it, at least sometimes.

@@ -130,11 +130,12 @@ fn answer(analysed: &Analysed, typed: &Typed) -> Result<Explained, String> {
         direction: "request",
         circumstances: Circumstances { scores, ..Circumstances::at(now()) },
     };
-    Ok(explained(&analysed.explainer.explain(&question)))
+    Ok(explained(&question, &analysed.explainer.explain(&question)))
 }
 
-fn explained(explanation: &Explanation) -> Explained {
-    let word = explanation.verdict.as_ref().map_or("unknown", semgate_policies::Verdict::word);
+fn explained(question: &Question<'_>, explanation: &Explanation) -> Explained {
+    // as the first step of a session
+    let word = explanation.verdict.as_ref().map_or("unknown", |verdict| verdict.word(question, &|| 0));
     Explained {
         verdict: word.to_owned(),
         passes: word == "permitted",
