@@ -32,6 +32,7 @@ mod call;
 mod cert;
 mod client;
 mod config_schema;
+mod console;
 mod context;
 mod demo;
 mod doctor;
@@ -117,6 +118,8 @@ enum Job {
     #[command(subcommand)]
     Firewall(firewall::FirewallJob),
     #[command(subcommand)]
+    Console(console::ConsoleJob),
+    #[command(subcommand)]
     Policy(policy::PolicyJob),
     #[command(subcommand)]
     Cert(cert::CertJob),
@@ -185,6 +188,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
         Job::Firewall(job) => firewall::run(job, inherited, json),
+        Job::Console(job) => console::run(job, json),
         Job::Policy(job) => policy::run(job, json),
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
@@ -219,6 +223,7 @@ fn begin_log(words: &Cli) -> logging::Log {
             | Job::Protect(_)
             | Job::Authority(_)
             | Job::Firewall(_)
+            | Job::Console(_)
             | Job::Log(log::LogJob::Witness(_))
     );
     let log = logging::Log::begin(if serves { "info" } else { "error" }, words.log_format);

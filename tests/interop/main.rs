@@ -3,6 +3,7 @@
 
 mod a2a;
 mod client;
+mod console;
 mod credentials;
 mod grpc;
 mod humanlayer;

@@ -9,6 +9,7 @@
 )]
 
 pub mod authorities;
+pub mod console;
 pub mod gateway;
 pub mod mcp;
 pub mod negotiator;
