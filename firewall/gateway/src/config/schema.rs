@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Config;
 use super::route::{
-    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig, SpeechOptions,
+    A2aOptions, A2hOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig,
+    SpeechOptions,
 };
 
 impl Config {
@@ -35,6 +36,7 @@ fn route() -> Value {
         of::<L8Options>(),
         of::<A2aOptions>(),
         of::<McpOptions>(),
+        of::<A2hOptions>(),
         of::<GroupOptions>(),
     ];
     let mut properties = Map::new();
@@ -45,8 +47,12 @@ fn route() -> Value {
     }
     json!({
         "type": "object", "properties": properties, "additionalProperties": false,
-        "required": ["name", "listen", "binding", "contexts"],
-        "anyOf": [{"required": ["receiver", "upstream"]}, {"required": ["group", "members"]}],
+        "required": ["name", "listen", "binding"],
+        "anyOf": [
+            {"required": ["receiver", "upstream", "contexts"]},
+            {"required": ["group", "members", "contexts"]},
+            {"required": ["receiver"], "properties": {"binding": {"const": "a2h"}, "upstream": false}},
+        ],
     })
 }
 
