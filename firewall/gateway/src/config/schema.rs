@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::Config;
 use super::route::{
-    A2aOptions, A2hOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig,
-    SpeechOptions,
+    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig, SpeechOptions,
 };
+use super::{A2hOptions, Config};
 
 impl Config {
     /// JSON Schema 2020-12 of the file.
