@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigFault;
 use super::read::{list, one, some, text};
-use crate::upstream::egress::target::Rule;
+use crate::upstream::egress::target::{Rule, Targets};
 
 /// Clicks in Slack. Messages to Slack need `[approvals.egress]` only.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -52,6 +52,18 @@ pub struct EgressConfig {
     #[serde(default, with = "list")]
     #[schemars(with = "Vec<String>")]
     pub(crate) networks: Vec<IpNet>,
+}
+
+impl EgressConfig {
+    /// The permitted targets.
+    pub(crate) fn permitted(&self) -> Targets {
+        Targets { rules: self.targets.clone(), networks: self.networks.clone() }
+    }
+
+    /// Returns true for a permitted target.
+    pub(crate) fn lists(&self, url: &str) -> bool {
+        self.permitted().listed(url).is_ok()
+    }
 }
 
 /// Protection of the connection to a mail server.

@@ -238,6 +238,7 @@ impl Asking<'_> {
             reason: asked.reason,
             context: asked.context,
             call: asked.call,
+            callback: asked.callback,
             responds_to: asked.responds_to,
         };
         let question = Question {
@@ -264,8 +265,10 @@ impl Asking<'_> {
             )
             .with_hint("ask for an object whose members are strings, numbers or booleans"));
         }
+        let listed = |url: &String| self.config.egress.as_ref().is_some_and(|egress| egress.lists(url));
         match (&asked.callback, self.dialect) {
             (None, _) => Ok(()),
+            (Some(url), _) if listed(url) => Ok(()),
             (Some(_), Dialect::Review) => Err(Refusal::new(
                 Code::Malformed,
                 "`/webhookUrl` is an address that the operator has not listed",

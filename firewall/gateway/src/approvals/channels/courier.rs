@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use semgate_approvals::render::{Background, Card, Links};
 use semgate_approvals::{
-    End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanStatus, Verdict, token_hash,
+    End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanStatus, Subject, Verdict, token_hash,
 };
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
@@ -132,7 +132,11 @@ impl Courier {
     fn take(&mut self, errand: Errand) {
         match errand {
             Errand::Ask(id) => self.ask(&id),
-            Errand::Over(id) => drop(self.asked.remove(&id)),
+            Errand::Over(id) => {
+                self.asked.remove(&id);
+                let office = Rc::clone(&self.office);
+                self.tasks.spawn_local(async move { office.call_back(&id).await });
+            }
             Errand::Clicked { url, text, replace } => {
                 let office = Rc::clone(&self.office);
                 self.tasks.spawn_local(async move {
@@ -228,6 +232,18 @@ impl Office {
         kept.map_err(|_| ChannelFault::Unreachable)?;
         let url = |token: &str| Some(format!("{}{token}", self.links));
         Ok(Links { approve: url(&approve), deny: url(&deny) })
+    }
+
+    /// Wakes an agent whose request is over (F1-19). Nothing of the answer leaves here: the agent asks for it.
+    async fn call_back(&self, id: &HoldId) {
+        let Some(hold) = self.desk.hold(id) else { return };
+        let Subject::Interaction(asked) = &hold.subject else { return };
+        let Some(url) = &asked.callback else { return };
+        let Ok(_slot) = self.slots.acquire().await else { return };
+        let body = json!({"interaction_id": hold.id, "state": hold.state});
+        if let Err(why) = self.channels.post(url, &body).await {
+            tracing::warn!(request = %hold.id, %why, "the agent was not called back");
+        }
     }
 
     /// Sends the list of requests that exceeded a person's pace.

@@ -18,7 +18,6 @@ use crate::pipeline::admit::headers::Media;
 use crate::server::executor::OnThisCore;
 use crate::upstream::egress::deliver;
 use crate::upstream::egress::outbound::Outbound;
-use crate::upstream::egress::target::Targets;
 
 /// Pauses before the second and the third try: a service that restarts is back, and the person still has time to answer.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
@@ -72,10 +71,8 @@ impl Channels {
     /// # Errors
     /// Unreadable roots or credentials.
     pub(crate) fn open(config: &ApprovalsConfig) -> Result<Self, RunFault> {
-        let egress = config.egress.as_ref().map(|egress| {
-            let targets = Targets { rules: egress.targets.clone(), networks: egress.networks.clone() };
-            Outbound::new(targets, egress.roots.as_deref())
-        });
+        let egress =
+            config.egress.as_ref().map(|egress| Outbound::new(egress.permitted(), egress.roots.as_deref()));
         let mail = config.mail.as_ref().map(Mailer::open);
         Ok(Self { egress: egress.transpose()?, mail: mail.transpose()? })
     }
