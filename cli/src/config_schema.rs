@@ -18,6 +18,8 @@ enum ConfigFile {
     Firewall,
     /// `authority.toml`
     Authority,
+    /// `console.toml`
+    Console,
 }
 
 impl ConfigSchema {
@@ -29,6 +31,7 @@ impl ConfigSchema {
         let schema = match self.file {
             ConfigFile::Firewall => semgate_gateway::Config::schema(),
             ConfigFile::Authority => semgate_authority::Config::schema(),
+            ConfigFile::Console => semgate_console::Config::schema(),
         };
         out!("{}", serde_json::to_string_pretty(&schema).doing("the schema")?);
         Ok(())

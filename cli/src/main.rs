@@ -25,12 +25,14 @@ macro_rules! out_raw {
     }};
 }
 
+mod approvals;
 mod authority;
 mod authority_client;
 mod call;
 mod cert;
 mod client;
 mod config_schema;
+mod console;
 mod context;
 mod demo;
 mod doctor;
@@ -38,6 +40,7 @@ mod fault;
 mod findings;
 mod firewall;
 mod health;
+mod humans;
 mod init;
 mod log;
 mod logging;
@@ -105,11 +108,17 @@ enum Job {
     Use(profile::Use),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
+    Approvals(approvals::ApprovalsJob),
+    #[command(subcommand)]
+    Humans(humans::HumansJob),
+    #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
     Context(context::ContextJob),
     #[command(subcommand)]
     Firewall(firewall::FirewallJob),
+    #[command(subcommand)]
+    Console(console::ConsoleJob),
     #[command(subcommand)]
     Policy(policy::PolicyJob),
     #[command(subcommand)]
@@ -174,9 +183,12 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Call(call) => block_on(call.run(json)),
         Job::Protect(protect) => block_on(protect.run(json)),
         Job::Init(init) => block_on(init.run(json)),
+        Job::Approvals(job) => block_on(approvals::run(job, json)),
+        Job::Humans(job) => block_on(humans::run(job, json)),
         Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
         Job::Firewall(job) => firewall::run(job, inherited, json),
+        Job::Console(job) => console::run(job, json),
         Job::Policy(job) => policy::run(job, json),
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
@@ -211,6 +223,7 @@ fn begin_log(words: &Cli) -> logging::Log {
             | Job::Protect(_)
             | Job::Authority(_)
             | Job::Firewall(_)
+            | Job::Console(_)
             | Job::Log(log::LogJob::Witness(_))
     );
     let log = logging::Log::begin(if serves { "info" } else { "error" }, words.log_format);

@@ -8,6 +8,7 @@ mod check;
 mod explain;
 mod inputs;
 mod matrix;
+mod people;
 mod replay;
 mod stage;
 mod test;

@@ -47,9 +47,15 @@ pub struct UpArgs {
     /// The gateway's address for A2A (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub a2a: Option<SocketAddr>,
+    /// Where agents ask people (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub a2h: Option<SocketAddr>,
     /// The gateway's admin address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
+    /// The gateway's address for people (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub people: Option<SocketAddr>,
     /// The sample agent's address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub agent: Option<SocketAddr>,
@@ -64,7 +70,9 @@ impl UpArgs {
             authority_admin: None,
             l8: None,
             a2a: None,
+            a2h: None,
             admin: None,
+            people: None,
             agent: None,
         }
     }
@@ -105,6 +113,9 @@ fn show(up: &UpFile) {
         out!("firewall    {url} ({route})");
     }
     out!("admin       {}", up.admin_url);
+    if let Some(url) = &up.people_url {
+        out!("people      {url}");
+    }
     let Some(agent) = &up.sample_agent else { return };
     out!("agent       {} at {}", agent.id, agent.url);
     out!(
@@ -231,6 +242,8 @@ fn up_file(layout: &layout::Layout, authority_url: String, gateway: &semgate_gat
         agents: layout.agents.clone(),
         authority_config: AUTHORITY_TOML.into(),
         firewall_config: FIREWALL_TOML.into(),
+        people_url: gateway.people.map(|address| format!("https://{address}")),
+        humans: layout.humans.clone(),
         policies: POLICIES.into(),
         audit: AUDIT.into(),
         pid: std::process::id(),

@@ -23,6 +23,9 @@ pub const POLICIES: &str = "policies";
 /// The audit log.
 pub const AUDIT: &str = "firewall/audit.jsonl";
 
+/// The directory of Human Cards.
+pub const HUMANS: &str = "humans";
+
 /// The content of `up.toml`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +84,12 @@ pub struct UpFile {
     pub authority_config: PathBuf,
     /// Configuration of the gateway.
     pub firewall_config: PathBuf,
+    /// The gateway's address for people; none in a directory of `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people_url: Option<String>,
+    /// People who may decide, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub humans: BTreeMap<String, HumanFile>,
     /// The policy directory.
     pub policies: PathBuf,
     /// The audit log.
@@ -109,6 +118,24 @@ pub struct AgentFile {
     pub id: String,
     /// Its credentials in the entity file.
     pub credentials: Vec<String>,
+}
+
+/// A person with a client certificate.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HumanFile {
+    /// PEM chain, leaf first.
+    pub cert: PathBuf,
+    /// PEM private key, 0600.
+    pub key: PathBuf,
+    /// The id of the Human Card.
+    pub id: String,
+}
+
+impl HumanFile {
+    /// The files of a name.
+    pub fn new(name: &str) -> Self {
+        Self { cert: cert(name), key: key(name), id: format!("human://{name}") }
+    }
 }
 
 /// A directory in which `up` runs or ran.
@@ -175,6 +202,29 @@ impl UpDirectory {
         })
     }
 
+    /// The gateway's address for people.
+    ///
+    /// # Errors
+    /// The gateway asks nobody.
+    pub fn people_url(&self) -> Result<&str, Fault> {
+        self.up.people_url.as_deref().ok_or_else(|| {
+            Fault::new("the gateway of this directory asks nobody")
+                .hint("add `[approvals]` to its firewall.toml: docs/how-to/ask-people.md")
+        })
+    }
+
+    /// The person of this name.
+    ///
+    /// # Errors
+    /// There is none; with the existing names.
+    pub fn human(&self, name: &str) -> Result<&HumanFile, Fault> {
+        self.up.humans.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.up.humans.keys().map(String::as_str).collect();
+            Fault::new(format_args!("no person `{name}` here"))
+                .hint(format_args!("known are: {}", known.join(", ")))
+        })
+    }
+
     /// The agent of this name.
     ///
     /// # Errors
@@ -203,6 +253,8 @@ fn of_files(dir: &Path, notes: &Notes) -> Result<UpFile, Fault> {
         agents: notes.agents.iter().map(|(name, id)| (name.clone(), AgentFile::new(name, id, &[]))).collect(),
         authority_config: AUTHORITY_TOML.into(),
         firewall_config: FIREWALL_TOML.into(),
+        people_url: gateway.approvals.as_ref().map(|approvals| format!("https://{}", approvals.listen)),
+        humans: BTreeMap::new(),
         policies: POLICIES.into(),
         audit: AUDIT.into(),
         pid: 0,

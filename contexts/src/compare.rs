@@ -9,6 +9,7 @@
 //! value that the first takes and the second does not. Work is counted and bounded; the caller's clock is a second bound
 //! below the count.
 
+mod approvals;
 mod automata;
 mod budget;
 mod cancel;

@@ -331,4 +331,6 @@ impl Context {
 }
 
 #[cfg(test)]
+mod approval_tests;
+#[cfg(test)]
 mod tests;

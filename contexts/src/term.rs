@@ -1,5 +1,7 @@
 //! The definitions of a document: concepts and tasks, and the shapes that their instances must fit.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::field::{FieldType, Members};
@@ -61,6 +63,11 @@ impl Term {
         self.shapes.iter()
     }
 
+    /// The question to a person who must approve requests of this task: `x-require-approval` of the signed document. None for a concept.
+    pub fn requires_approval(&self) -> Option<&Arc<str>> {
+        self.shapes.iter().find_map(Shape::requires_approval)
+    }
+
     /// The shape that an instance under `performative` must fit: of a task, its parameters for an asking
     /// performative and its results for an answering one.
     ///
@@ -89,6 +96,7 @@ pub struct Shape {
     pub(crate) name: String,
     pub(crate) schema: Value,
     pub(crate) performatives: PerformativeSet,
+    pub(crate) approval: Option<Arc<str>>,
     pub(crate) compiled: CompiledSchema,
 }
 
@@ -96,7 +104,8 @@ impl Shape {
     /// The same with nothing compiled: no instance conforms.
     fn retired(&self) -> Self {
         let (name, schema, compiled) = (self.name.clone(), self.schema.clone(), self.compiled.retired());
-        Shape { name, schema, performatives: self.performatives, compiled }
+        let approval = self.approval.clone();
+        Shape { name, schema, performatives: self.performatives, approval, compiled }
     }
 
     /// The name by which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
@@ -112,6 +121,12 @@ impl Shape {
     /// The performatives under which this shape is used.
     pub fn performatives(&self) -> PerformativeSet {
         self.performatives
+    }
+
+    /// The question to a person who must approve each instance: of the parameters of a task with `x-require-approval`. Its results and
+    /// concepts have none.
+    pub fn requires_approval(&self) -> Option<&Arc<str>> {
+        self.approval.as_ref()
     }
 
     /// The members as far as they can be typed without reading the schema again: references resolved, `allOf`

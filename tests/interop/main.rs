@@ -3,8 +3,10 @@
 
 mod a2a;
 mod client;
+mod console;
 mod credentials;
 mod grpc;
+mod humanlayer;
 mod js;
 mod mcp;
 mod mcp_conformance;

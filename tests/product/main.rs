@@ -1,12 +1,14 @@
 //! The whole product through the running binary, and the rules that its source keeps.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod approvals;
 mod architecture;
 mod authority;
 mod bundle;
 mod cards;
 mod checks;
 mod clarify;
+mod console;
 mod conversations;
 mod dependencies;
 mod deployment;
@@ -17,6 +19,7 @@ mod groups;
 mod handshake;
 mod http2;
 mod limits;
+mod live;
 mod log;
 mod mcp_answers;
 mod mcp_lines;
@@ -27,6 +30,7 @@ mod monitoring;
 mod ocsf;
 mod open_places;
 mod operator;
+mod people;
 mod policy;
 mod references;
 mod relayed;

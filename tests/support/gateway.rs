@@ -14,6 +14,8 @@ pub struct Gateway {
     pub l8: SocketAddr,
     pub a2a: SocketAddr,
     pub admin: SocketAddr,
+    /// Its address for people.
+    pub people: SocketAddr,
     pub audit: PathBuf,
     pub child: Child,
     config: PathBuf,
@@ -64,9 +66,11 @@ impl Gateway {
     fn written(up: &Up, [l8, a2a, admin]: [SocketAddr; 3], first: &str, rest: &str) -> Self {
         let name = format!("gateway-{}", l8.port());
         let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
+        let people = free_address();
         let mut head = config.split("[[route]]").next().unwrap().to_owned();
         for (was, is) in [
             (up.text("/admin_url").trim_start_matches("http://").to_owned(), admin.to_string()),
+            (up.text("/people_url").trim_start_matches("https://").to_owned(), people.to_string()),
             ("state = \"firewall\"".to_owned(), format!("state = \"{name}\"")),
             ("firewall/audit.jsonl".to_owned(), format!("{name}/audit.jsonl")),
         ] {
@@ -77,7 +81,7 @@ impl Gateway {
         std::fs::write(&path, first.to_owned() + &head + rest).unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
         let audit = up.dir.join(name).join("audit.jsonl");
-        let mut gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
+        let mut gateway = Self { l8, a2a, admin, people, audit, child: Self::run(&path), config: path };
         wait_for("the second gateway's listeners", || gateway.reached(l8));
         gateway
     }

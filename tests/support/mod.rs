@@ -9,11 +9,13 @@
 )]
 
 pub mod authorities;
+pub mod console;
 pub mod gateway;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;
 pub mod otlp;
+pub mod people;
 pub mod policies;
 pub mod python;
 pub mod strangers;
@@ -88,7 +90,8 @@ impl Up {
     pub fn start_in(dir: &Path) -> Self {
         // Ports are reserved by the test, which outlives the process: a restart finds them free.
         let first = !dir.join("up.toml").exists();
-        let options = ["--authority", "--authority-admin", "--l8", "--a2a", "--admin", "--agent"];
+        let options =
+            ["--authority", "--authority-admin", "--l8", "--a2a", "--a2h", "--admin", "--people", "--agent"];
         let addresses = options
             .iter()
             .filter(|_| first)
@@ -171,15 +174,11 @@ impl Up {
         let limits = ChainLimits::default();
         let text = |path: PathBuf| std::fs::read_to_string(path).unwrap();
         let identity = agent.map(|name| {
-            let chain = Chain::from_pem(&text(self.path(&format!("/agents/{name}/cert"))), &limits).unwrap();
-            (
-                chain,
-                KeyPair::from_pem(
-                    &text(self.path(&format!("/agents/{name}/key"))),
-                    &ring::rand::SystemRandom::new(),
-                )
-                .unwrap(),
-            )
+            // an agent, or a person
+            let kind = if self.json["agents"].get(name).is_some() { "agents" } else { "humans" };
+            let file = |what: &str| text(self.path(&format!("/{kind}/{name}/{what}")));
+            let chain = Chain::from_pem(&file("cert"), &limits).unwrap();
+            (chain, KeyPair::from_pem(&file("key"), &ring::rand::SystemRandom::new()).unwrap())
         });
         self.connect_as(identity, url)
     }

@@ -44,8 +44,11 @@ pub(crate) enum Outcome {
 /// One attempt. Holds names and positions only: never a document, a key, or other input of the caller.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Entry {
-    /// SPIFFE id of the caller; none without a certificate.
+    /// SPIFFE id of the caller, or of the person for whom a console calls; none without a certificate.
     pub by: Option<String>,
+    /// SPIFFE id of the console that calls for the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub console: Option<String>,
     /// `publish`, `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`, `withdraw`, `trust`, or `approve`.
     pub act: &'static str,
     /// The version, or the line of a floor.

@@ -187,6 +187,9 @@ pub struct Config {
     /// The audit log. Default: `audit.jsonl` in the state directory.
     #[serde(default)]
     pub audit: PathBuf,
+    /// SPIFFE ids of consoles, which act for the people that they have logged in. A console has no right of its own.
+    #[serde(default)]
+    pub consoles: Vec<String>,
     /// Documents to publish at each start, where missing: lines of the shipped library (`a2a`), and `.json` files.
     #[serde(default)]
     pub publish_at_start: Vec<StartDocument>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use semgate_inspect::Code;
-use semgate_policies::PolicySource;
+use semgate_policies::{Approvers, PolicySource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -26,7 +26,7 @@ pub struct Case {
     /// Direction of the message.
     #[serde(default)]
     pub direction: Exchange,
-    /// The binding: `l8`, `a2a` or `mcp`.
+    /// The binding: `l8`, `a2a`, `mcp` or `a2h`.
     #[serde(default = "l8")]
     pub protocol: String,
     /// The protocol version in its own spelling; default: the newest.
@@ -55,8 +55,15 @@ pub struct Case {
     pub performative: Option<String>,
     /// The instance.
     pub content: Option<Box<RawValue>>,
-    /// `permitted`, `denied` or the code of a refusal.
+    /// Permitted steps of the sender in its session before, for `@steps`. For one concept.
+    #[serde(default)]
+    pub steps: u64,
+    /// `permitted`, `denied`, `approval` or the code of a refusal.
     pub expect: String,
+    /// With `approval`: who is asked, as `@approvers` writes it.
+    pub approvers: Option<String>,
+    /// With `approval`: the number of people who must approve.
+    pub quorum: Option<u32>,
     /// The exact set of deciding policies; not checked without it.
     pub policies: Option<Vec<String>>,
 }
@@ -100,6 +107,9 @@ pub struct ConceptSubject {
     /// The instance.
     pub content: Vec<u8>,
 }
+
+/// The expected result of a message that waits for people.
+pub const APPROVAL: &str = "approval";
 
 fn l8() -> String {
     "l8".to_owned()
@@ -172,12 +182,28 @@ impl CaseFile {
 }
 
 impl Case {
-    fn subject(&self, dir: &Path) -> Result<Subject, String> {
-        if !matches!(self.expect.as_str(), "permitted" | "denied")
-            && !Code::ALL.iter().any(|code| code.as_str() == self.expect)
+    /// Checks the expected result.
+    fn expects(&self) -> Result<(), String> {
+        let expect = self.expect.as_str();
+        if !matches!(expect, "permitted" | "denied" | APPROVAL)
+            && !Code::ALL.iter().any(|code| code.as_str() == expect)
         {
-            return Err("`expect` must be `permitted`, `denied` or a code of a refusal".to_owned());
+            return Err(
+                "`expect` must be `permitted`, `denied`, `approval` or a code of a refusal".to_owned()
+            );
         }
+        let asks = [APPROVAL, Code::ApprovalRequired.as_str()].contains(&expect);
+        if (self.approvers.is_some() || self.quorum.is_some()) && !asks {
+            return Err("`approvers` and `quorum` belong to a case that expects `approval`".to_owned());
+        }
+        match self.approvers.as_deref().map(Approvers::parse) {
+            Some(Err(why)) => Err(format!("`approvers`: {why}")),
+            _ => Ok(()),
+        }
+    }
+
+    fn subject(&self, dir: &Path) -> Result<Subject, String> {
+        self.expects()?;
         let message = match (&self.message, &self.message_file) {
             (Some(_), Some(_)) => return Err("give either `message` or `message_file`".to_owned()),
             (Some(raw), None) => Some(raw.get().as_bytes().to_vec()),
@@ -199,6 +225,9 @@ impl Case {
         match message {
             Some(_) if of_concept.iter().any(|member| member.is_some()) || self.content.is_some() => {
                 Err("a case is a message, or `context`, `concept`, `performative` and `content`, not both".to_owned())
+            }
+            Some(_) if self.steps > 0 => {
+                Err("`steps` is for one concept: a message is the first step of its session".to_owned())
             }
             Some(_) if self.lock_until.is_some() => {
                 Err("`lock_until` is for one concept: handshakes decide whether the lock of a message is valid".to_owned())

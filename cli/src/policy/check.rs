@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, TypedBy, Typing};
+use super::people;
 use crate::fault::{Doing, Fault};
 use crate::findings::FindingFiles;
 
@@ -20,6 +21,9 @@ pub struct CheckPolicies {
     policies: Option<PathBuf>,
     #[command(flatten)]
     typing: Typing,
+    /// A directory of Human Cards: warns about demands that nobody in it can answer
+    #[arg(long, value_name = "DIR")]
+    humans: Option<PathBuf>,
     /// Print the Cedar schema of the contexts
     #[arg(long)]
     schema: bool,
@@ -63,11 +67,16 @@ impl CheckPolicies {
             contexts.iter().filter(|context| !left_out(context.urn())).map(Arc::clone).collect()
         };
         let outcome = self.analysis.run(&source, &typed, &floors, json)?;
+        let people = self.humans.as_deref().map(|dir| people::warnings(&source, dir)).transpose()?;
         let counts = Counts {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: PolicySource::strays(directory).into_iter().chain(unjudged).collect(),
+            warnings: PolicySource::strays(directory)
+                .into_iter()
+                .chain(unjudged)
+                .chain(people.unwrap_or_default())
+                .collect(),
             outcome,
         };
         report(directory, &policies, &counts, json, self.schema)

@@ -9,7 +9,9 @@ use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
     Route, RouteOptions, TextParts, asks_ambiguously,
 };
-use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
+use semgate_policies::{
+    Approval, Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict, demands,
+};
 use semgate_protocol::{Binding, Call, a2a::Version, mcp};
 use serde_json::Value;
 
@@ -44,6 +46,8 @@ pub struct CaseOutcome {
     pub question: Option<Arc<str>>,
     /// The members that policies redacted from the reply.
     pub redacted: Vec<String>,
+    /// The demands that people decide first.
+    pub demands: Vec<Approval>,
 }
 
 /// The sender of a message, and its transport.
@@ -242,7 +246,7 @@ impl PolicyStage {
             direction: case.direction.as_str(),
             circumstances,
         };
-        Ok(CaseOutcome::of(&self.policies.decide(&question)))
+        Ok(CaseOutcome::of(&self.policies.decide(&question), &question, case.steps))
     }
 
     /// The document with this name, in short or as URN.
@@ -275,6 +279,7 @@ impl CaseOutcome {
             performative: facts.performative,
             question: facts.asked.clone(),
             redacted: facts.redacted.clone(),
+            demands: Vec::new(),
         }
     }
 
@@ -282,7 +287,8 @@ impl CaseOutcome {
         let code = refusal.cause().unwrap_or_else(|| refusal.code());
         let parts = [refusal.reason().to_string(), refusal.detail().to_string()];
         let why: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Self { why: why.join("; "), ..Self::new(code.as_str(), refusal.facts()) }
+        let demands = refusal.demands().to_vec();
+        Self { why: why.join("; "), demands, ..Self::new(code.as_str(), refusal.facts()) }
     }
 
     fn misfit(path: &str, rule: &str) -> Self {
@@ -290,10 +296,15 @@ impl CaseOutcome {
         Self { verdict: Code::ContentInvalid.as_str(), why, ..Self::default() }
     }
 
-    fn of(verdict: &Verdict) -> Self {
+    /// The outcome of one question, after so many steps of its sender.
+    fn of(verdict: &Verdict, question: &Question<'_>, steps: u64) -> Self {
         let policies = verdict.policies().to_vec().into_iter().collect();
+        let asked = match verdict {
+            Verdict::Permitted { obligations, .. } => demands(question, obligations, &|| steps),
+            _ => Vec::new(),
+        };
         let (code, why) = match verdict {
-            Verdict::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
+            Verdict::Permitted { .. } if !asked.is_empty() => {
                 (Code::ApprovalRequired.as_str(), String::new())
             }
             Verdict::Permitted { .. } => (PERMITTED, String::new()),
@@ -301,7 +312,8 @@ impl CaseOutcome {
             Verdict::Errored { why, .. } => (Code::PolicyError.as_str(), why.to_string()),
             Verdict::Untypable { path, rule } => return Self::misfit(path, rule),
         };
-        Self { verdict: code, policies, why, ..Self::default() }
+        let demands = asked.iter().map(|one| (**one).clone()).collect();
+        Self { verdict: code, policies, why, demands, ..Self::default() }
     }
 }
 
@@ -361,7 +373,7 @@ fn call(binding: Binding, version: &str, named: Option<&str>, bytes: &[u8]) -> C
 
 fn binding(name: &str) -> Result<Binding, Fault> {
     Binding::parse(name).ok_or_else(|| {
-        Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a` or `mcp`")
+        Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a`, `mcp` or `a2h`")
     })
 }
 

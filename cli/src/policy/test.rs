@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use semgate_policies::Approval;
 use serde_json::json;
 
-use super::case::{Case, CaseFile, Subject};
+use super::case::{APPROVAL, Case, CaseFile, Subject};
 use super::inputs::{self, Typing};
 use super::stage::{CaseOutcome, PolicyStage};
 use crate::fault::{Fault, Finding};
@@ -114,11 +115,17 @@ fn play(
     let wanted = case.policies.as_ref().map(|ids| ids.iter().cloned().collect::<BTreeSet<String>>());
     let same_verdict = outcome.is(&case.expect);
     let same_policies = wanted.as_ref().is_none_or(|wanted| *wanted == outcome.policies);
-    if same_verdict && same_policies {
+    if same_verdict && same_policies && outcome.asks(case) {
         return None;
     }
-    let expected = by(&case.expect, wanted.as_ref());
+    let mut expected = by(&case.expect, wanted.as_ref());
+    expected.extend(case.approvers.iter().map(|who| format!(", asking {who}")));
+    expected.extend(case.quorum.iter().map(|count| format!(", quorum {count}")));
     let mut got = by(outcome.verdict, Some(&outcome.policies));
+    got.extend(outcome.demands.iter().map(|demand| {
+        let who = demand.approvers.as_ref().map_or_else(|| "nobody by name".to_owned(), ToString::to_string);
+        format!(", asking {who}, quorum {}", demand.quorum)
+    }));
     if !outcome.why.is_empty() {
         got = format!("{got} ({})", outcome.why);
     }
@@ -126,9 +133,20 @@ fn play(
 }
 
 impl CaseOutcome {
+    /// Returns true if one demand asks as the case expects.
+    fn asks(&self, case: &Case) -> bool {
+        let named = |demand: &Approval| demand.approvers.as_ref().map(ToString::to_string);
+        let fits = |demand: &Approval| {
+            (case.approvers.is_none() || named(demand) == case.approvers)
+                && case.quorum.is_none_or(|quorum| demand.quorum == quorum)
+        };
+        (case.approvers.is_none() && case.quorum.is_none()) || self.demands.iter().any(fits)
+    }
+
     fn is(&self, expected: &str) -> bool {
         match expected {
             "denied" => self.verdict == semgate_inspect::Code::PolicyDenied.as_str(),
+            APPROVAL => self.verdict == semgate_inspect::Code::ApprovalRequired.as_str(),
             other => self.verdict == other,
         }
     }

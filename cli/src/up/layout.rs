@@ -18,7 +18,9 @@ use super::UpArgs;
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
 use crate::system::{ring_random, unwritable};
-use crate::up_directory::{AUDIT, AgentFile, FIREWALL_TOML, Notes, POLICIES, UP_TOML, cert, key};
+use crate::up_directory::{
+    AUDIT, AgentFile, FIREWALL_TOML, HUMANS as HUMANS_DIR, HumanFile, Notes, POLICIES, UP_TOML, cert, key,
+};
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";
@@ -28,6 +30,10 @@ pub const SAMPLE_AGENT: &str = "wholesaler-1";
 pub const OPERATOR: &str = "operator";
 /// The name of the gateway.
 pub const GATEWAY: &str = "gateway";
+/// The gateway, as the sender of what people answer.
+pub const DESK: &str = "people";
+/// The console, which acts for the people it has logged in.
+pub const CONSOLE: &str = "console";
 /// The key that issues certificates of TLS.
 const ISSUING_KEY: &str = "offline/tls-issuing.key";
 /// The secret that makes and verifies locks.
@@ -36,12 +42,19 @@ pub const LOCK_SECRET: &str = "firewall/lock.secret";
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
 /// Agents that may speak: name, and credentials in the shipped entity file.
-const AGENTS: [(&str, &[&str]); 5] = [
+const AGENTS: [(&str, &[&str]); 6] = [
     ("retailer-7", &[]),
     ("public-webapp-3", &[]),
     ("treasurer-1", &["high-value-authorized"]),
     ("courier-5", &[]),
+    ("sre-bot-1", &[]),
     (OPERATOR, &[]),
+];
+
+/// People who may decide: name, name for people, role, and capabilities.
+const HUMANS: [(&str, &str, &str, &[&str]); 2] = [
+    ("bob.sre", "Bob", "Senior SRE", &["sre", "kubernetes", "approver"]),
+    ("alice.eng", "Alice", "Senior Engineer", &["python", "treasurer", "approver"]),
 ];
 
 /// Locations of the files and parts.
@@ -55,6 +68,8 @@ pub struct Layout {
     pub agent: Option<SocketAddr>,
     /// Agents that may speak.
     pub agents: BTreeMap<String, AgentFile>,
+    /// People who may decide; none beside agents of one's own.
+    pub humans: BTreeMap<String, HumanFile>,
     /// The free ports of this process, reserved from every other first start until it ends.
     _ports: Ports,
 }
@@ -62,7 +77,10 @@ pub struct Layout {
 /// The SPIFFE id of a name.
 pub fn spiffe(name: &str) -> String {
     match name {
-        OPERATOR | GATEWAY => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        OPERATOR | GATEWAY | CONSOLE | DESK => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        _ if HUMANS.iter().any(|(human, ..)| *human == name) => {
+            format!("spiffe://{TRUST_DOMAIN}/human/{name}")
+        }
         _ => format!("spiffe://{TRUST_DOMAIN}/agent/{name}"),
     }
 }
@@ -92,10 +110,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
     let mut ports = Ports::default();
     let notes = if dir.join(UP_TOML).exists() {
-        if [args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.agent]
-            .iter()
-            .any(Option::is_some)
-        {
+        if addresses(args).iter().any(Option::is_some) {
             tell(
                 "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
             );
@@ -111,7 +126,9 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
         Some(_) => AGENTS.iter().map(|(name, held)| ((*name).to_owned(), shipped(name, held))).collect(),
         None => notes.agents.iter().map(|(name, id)| (name.clone(), AgentFile::new(name, id, &[]))).collect(),
     };
-    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents, _ports: ports })
+    let humans = if notes.agent.is_some() && dir.join(HUMANS_DIR).exists() { HUMANS.as_slice() } else { &[] };
+    let humans = humans.iter().map(|(name, ..)| ((*name).to_owned(), HumanFile::new(name))).collect();
+    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents, humans, _ports: ports })
 }
 
 fn shipped(name: &str, credentials: &[&str]) -> AgentFile {
@@ -125,18 +142,25 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
         return notes.agents.clone();
     }
     // the gateway uses that of the sample agent to answer handshakes in its name
-    let names = AGENTS.iter().map(|(name, _)| *name).chain([SAMPLE_AGENT, GATEWAY]);
+    let names = AGENTS.iter().map(|(name, _)| *name).chain([SAMPLE_AGENT, GATEWAY, CONSOLE]);
+    let names = names.chain(HUMANS.iter().map(|(name, ..)| *name));
     names.map(|name| (name.to_owned(), spiffe(name))).collect()
+}
+
+/// The addresses of the command line, in the order of their ports.
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 8] {
+    [args.authority, args.authority_admin, args.l8, args.a2a, args.a2h, args.admin, args.people, args.agent]
 }
 
 fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let dir = &args.dir;
-    for part in [dir.clone(), dir.join("agents"), dir.join("firewall"), dir.join(POLICIES)] {
+    for part in
+        [dir.clone(), dir.join("agents"), dir.join("firewall"), dir.join(POLICIES), dir.join(HUMANS_DIR)]
+    {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, admin, agent] =
-        ports.fill([args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.agent])?;
+    let [authority, authority_admin, l8, a2a, a2h, admin, people, agent] = ports.fill(addresses(args))?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
@@ -146,7 +170,10 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         write_once(&dir.join(POLICIES).join(name), text.as_bytes())?;
     }
     write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
-    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, admin, agent]);
+    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, admin, people, agent]);
+    for (name, ..) in HUMANS {
+        write_once(&dir.join(HUMANS_DIR).join(format!("{name}.json")), card(name)?.as_bytes())?;
+    }
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
     let notes = Notes { agent: Some(agent), roots, agents: BTreeMap::new() };
     // Last, as proof that everything above is there.
@@ -183,10 +210,10 @@ pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr>
     all
 }
 
-fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 4]) -> String {
-    let [l8, a2a, admin, agent] = at;
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 6]) -> String {
+    let [l8, a2a, a2h, admin, people, agent] = at;
     let roots = roots.display();
-    let receiver = spiffe(SAMPLE_AGENT);
+    let (receiver, console, desk) = (spiffe(SAMPLE_AGENT), spiffe(CONSOLE), spiffe(DESK));
     let contexts = "contexts = [\"*\"]";
     let handshake = format!(
         "handshake = {{ certificate = \"{}\", key = \"{}\" }}",
@@ -204,6 +231,11 @@ lock_secret = "{LOCK_SECRET}"
 [tls]
 certificate = "agents/gateway.pem"
 key = "agents/gateway.key"
+
+[approvals]
+listen = "{people}"
+humans = "{HUMANS_DIR}"
+console = ["{console}"]
 
 [[trust_domain]]
 name = "{TRUST_DOMAIN}"
@@ -237,8 +269,30 @@ receiver = "{receiver}"
 upstream = "http://{agent}/a2a"
 {contexts}
 {handshake}
+
+[[route]]
+name = "a2h"
+listen = "{a2h}"
+binding = "a2h"
+receiver = "{desk}"
+default_human = "human://bob.sre"
 "#
     )
+}
+
+/// The card of a person of [`HUMANS`].
+fn card(name: &str) -> Result<String, Fault> {
+    let known = HUMANS.iter().find(|(human, ..)| *human == name);
+    let (_, called, role, capabilities) =
+        known.ok_or_else(|| Fault::new(format_args!("no person `{name}`")))?;
+    let card = serde_json::json!({
+        "id": format!("human://{name}"),
+        "profile": {"name": called, "role": role, "timezone": "UTC"},
+        "capabilities": capabilities,
+        "status": "AVAILABLE",
+        "certificate": spiffe(name),
+    });
+    serde_json::to_string_pretty(&card).doing("human card")
 }
 
 /// One line of 32 random bytes, as in `docs/spec/locks.md`.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::CompareLimits;
+use super::approvals::approvals;
 use super::budget::Budget;
 use super::cancel::CancelToken;
 use super::changes::changes;
@@ -291,7 +292,8 @@ impl<'e> Work<'e> {
     }
 }
 
-fn conclude(old: &Context, new: &Context, parts: Vec<Part>) -> Comparison {
+fn conclude(old: &Context, new: &Context, mut parts: Vec<Part>) -> Comparison {
+    parts.extend(approvals(old, new));
     let verdict = parts.iter().map(|part| part.verdict).max().unwrap_or(Verdict::Compatible);
     let version = old.urn().version();
     let next = match verdict {

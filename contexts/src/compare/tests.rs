@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+mod approvals;
 mod case_collisions;
 mod cost;
 mod described;

@@ -84,7 +84,8 @@ pub struct Change {
 /// One part of two documents, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
-    /// JSON Pointer into the documents: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`.
+    /// JSON Pointer into the documents: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`,
+    /// `/tasks/NAME/x-require-approval`.
     pub pointer: String,
     /// The party that must go on understanding it.
     pub role: Role,
@@ -110,7 +111,7 @@ pub struct Comparison {
     pub old: ContextUrn,
     /// The newer one.
     pub new: ContextUrn,
-    /// All parts of both, concepts first, by name.
+    /// All parts of both, concepts first, by name; then the tasks that require approval.
     pub parts: Vec<Part>,
     /// The gravest verdict of all parts.
     pub verdict: Verdict,

@@ -1,6 +1,7 @@
 //! The closed envelope of a document: its members, their names, the code lists.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -19,7 +20,10 @@ pub const DOCUMENT_MEMBERS: [&str; 7] =
     ["context", "title", "description", "concepts", "tasks", "codes", "$defs"];
 
 /// The members of a task.
-pub const TASK_MEMBERS: [&str; 3] = ["parameters", "results", "performatives"];
+pub const TASK_MEMBERS: [&str; 4] = ["parameters", "results", "performatives", "x-require-approval"];
+
+/// Characters of a question to people: one that fits a chat message and a header.
+const MAX_QUESTION: usize = 512;
 
 /// The parts of a document, found and named; their schemas are not checked yet.
 pub(super) struct Envelope<'d> {
@@ -36,6 +40,8 @@ pub(super) struct Task<'d> {
     pub(super) parameters: &'d Value,
     pub(super) results: &'d Value,
     pub(super) performatives: Option<&'d Value>,
+    /// `x-require-approval`: the question to a person.
+    pub(super) approval: Option<Arc<str>>,
 }
 
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
@@ -209,7 +215,26 @@ fn read_task<'d>(name: &str, task: &'d Value) -> Result<Task<'d>, DocumentFault>
         parameters: part("parameters")?,
         results: part("results")?,
         performatives: map.get("performatives"),
+        approval: map.get("x-require-approval").map(|value| approval(name, value)).transpose()?,
     })
+}
+
+/// The question of `x-require-approval`: its text, or a plain one for `true`. `false` would look like a demand, so it is refused.
+fn approval(name: &str, value: &Value) -> Result<Arc<str>, DocumentFault> {
+    let fault = || {
+        let what = "must be `true`, or one line of 1 to 512 visible characters that asks a person";
+        member(&path(&["tasks", name, "x-require-approval"]), what)
+    };
+    match value {
+        Value::Bool(true) => Ok(format!("the context requires approval of `{name}`").into()),
+        Value::String(text) => {
+            let length = text.chars().count();
+            let sound = !text.trim().is_empty() && length <= MAX_QUESTION;
+            let sound = sound && !text.chars().any(crate::schema::is_unseen);
+            if sound { Ok(text.as_str().into()) } else { Err(fault()) }
+        }
+        _ => Err(fault()),
+    }
 }
 
 fn codes(

@@ -1,6 +1,7 @@
 //! Builds the terms of a document from its parts: performatives, compiled shapes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ struct Plan<'d> {
     kind: TermKind,
     name: String,
     performatives: PerformativeSet,
+    approval: Option<Arc<str>>,
 }
 
 /// A planned shape with its schema.
@@ -33,8 +35,8 @@ pub(super) fn compile(
     let mut terms = BTreeMap::new();
     let bytes = compiled.bytes;
     for ((want, compiled), plan) in wanted.iter().zip(compiled.schemas).zip(plans) {
-        let Plan { term, kind, name, performatives } = plan;
-        let shape = Shape { name, schema: want.schema.clone(), performatives, compiled };
+        let Plan { term, kind, name, performatives, approval } = plan;
+        let shape = Shape { name, schema: want.schema.clone(), performatives, approval, compiled };
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
     }
@@ -66,7 +68,8 @@ fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Planned<'d>>, DocumentFau
             Some(list) => performatives(list, &["concepts", name, "x-performatives"])?,
         };
         let wanted = SchemaRequest { path: vec!["concepts", name], schema, concept: true };
-        plans.push((wanted, Plan { term: name, kind: TermKind::Concept, name: name.clone(), performatives }));
+        let kind = TermKind::Concept;
+        plans.push((wanted, Plan { term: name, kind, name: name.clone(), performatives, approval: None }));
     }
     for (name, task) in &envelope.tasks {
         plans.extend(task_plans(name, task)?);
@@ -81,7 +84,9 @@ fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Planned<'d>; 2], Do
     };
     let side = |asking: bool| all.iter().filter(|performative| performative.is_asking() == asking).collect();
     let plan = |part: &'static str, schema: &'d Value, shape: String, performatives: PerformativeSet| {
-        let plan = Plan { term: name, kind: TermKind::Task, name: shape, performatives };
+        // answers need no approval: the request was approved
+        let approval = task.approval.clone().filter(|_| part == "parameters");
+        let plan = Plan { term: name, kind: TermKind::Task, name: shape, performatives, approval };
         (SchemaRequest { path: vec!["tasks", name, part], schema, concept: false }, plan)
     };
     Ok([

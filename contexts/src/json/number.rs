@@ -1,5 +1,6 @@
 //! Numbers, kept as text: digits decide their exact value, never a double.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::MAX_NUMBER_TEXT;
@@ -46,6 +47,26 @@ impl Decimal {
         let modulus = u128::from(other.digits);
         modulus != 0
             && (u128::from(self.digits) % modulus * power_of_ten(shift, modulus)).is_multiple_of(modulus)
+    }
+}
+
+/// By value. Of equal powers of ten the digits are aligned: they differ by at most 19 places, so both fit 128 bits.
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let power =
+            |one: &Self| one.digits.checked_ilog10().map(|log| i64::from(one.exponent) + i64::from(log));
+        let low = self.exponent.min(other.exponent);
+        let aligned = |one: &Self| {
+            let shift = u32::from(one.exponent.abs_diff(low));
+            u128::from(one.digits) * 10_u128.saturating_pow(shift)
+        };
+        power(self).cmp(&power(other)).then_with(|| aligned(self).cmp(&aligned(other)))
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -173,6 +194,10 @@ impl<'a> Number<'a> {
         i64::try_from(signed).map_err(|_| DecimalFault::OutOfRange)
     }
 
+    const fn is_below_zero(&self) -> bool {
+        self.negative && self.digits != 0
+    }
+
     /// The absolute value.
     pub(crate) const fn magnitude(&self) -> Decimal {
         Decimal { digits: self.digits, exponent: self.exponent }
@@ -258,6 +283,24 @@ impl PartialEq for Number<'_> {
 }
 
 impl Eq for Number<'_> {}
+
+/// By the exact value, never by a double.
+impl Ord for Number<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.is_below_zero(), other.is_below_zero()) {
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+            (false, false) => self.magnitude().cmp(&other.magnitude()),
+            (true, true) => other.magnitude().cmp(&self.magnitude()),
+        }
+    }
+}
+
+impl PartialOrd for Number<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// Shows only that it is a number: values of messages do not enter logs.
 impl fmt::Debug for Number<'_> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod admin_listener;
+mod admin_slots;
 pub(crate) mod crls;
 pub(crate) mod follow;
 pub(crate) mod health;
@@ -9,3 +10,4 @@ pub(crate) mod metrics;
 pub(crate) mod persistence;
 pub(crate) mod policy_state;
 pub(crate) mod traces;
+mod verdicts;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use semgate_approvals::{Action, ActionInstance};
 use semgate_contexts::Digest;
-use semgate_policies::{Approval, Obligations};
-use semgate_protocol::Instance;
+use semgate_policies::{Approval, Obligations, Question, demands};
 
 use crate::{
     Arrived, Code, Refusal,
     conform::{Conformed, Definition, without},
+    inspection::Turn,
+    meter::StepSession,
 };
 
 /// Everything needed to ask people about a refused message (`approval_required`), and to judge it again afterwards.
@@ -46,18 +47,20 @@ pub(crate) struct Demands {
 }
 
 impl Demands {
-    /// Adds the demands of an instance's permits. Returns true if there are any.
+    /// Adds the demands about a permitted instance. Returns true if there are any.
     pub(crate) fn add(
         &mut self,
         definition: &Definition<'_>,
-        instance: &Instance<'_>,
+        question: &Question<'_>,
         obligations: &Obligations,
+        steps: &dyn Fn() -> u64,
     ) -> bool {
-        let Some(refusal) = required(definition, instance, obligations) else { return false };
+        let all = demands(question, obligations, steps);
+        let Some(refusal) = required(definition, question, obligations, &all) else { return false };
         self.refusal.get_or_insert(refusal);
-        for demand in obligations.iter().filter_map(|one| one.approve.as_deref()) {
-            if !self.demands.contains(demand) {
-                self.demands.push(demand.clone());
+        for demand in all {
+            if !self.demands.contains(&demand) {
+                self.demands.push((*demand).clone());
             }
         }
         true
@@ -76,22 +79,41 @@ impl Demands {
     }
 }
 
-/// The refusal for an obligation to ask a person.
+/// The refusal for demands to ask a person; none without any.
 pub(crate) fn required(
     definition: &Definition<'_>,
-    instance: &Instance<'_>,
+    question: &Question<'_>,
     obligations: &Obligations,
+    demands: &[Arc<Approval>],
 ) -> Option<Refusal> {
-    let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_ref()?)));
-    let (obligation, demand) = asked.next()?;
+    let demand = demands.first()?;
     let reason = format!(
         "`{}` with {} to this receiver needs the approval of a person",
         definition.term.name(),
-        instance.performative.as_str()
+        question.action.as_str()
     );
-    let hint = obligation.notice.as_deref().unwrap_or("ask the operator and quote the decision id");
-    let detail = format!("policy `{}` asks: {}", obligation.policy, demand.question);
+    let notice =
+        obligations.iter().find(|one| one.policy == demand.policy).and_then(|one| one.notice.as_deref());
+    let hint = notice.unwrap_or("ask the operator and quote the decision id");
+    let detail = format!("policy `{}` asks: {}", demand.policy, demand.question);
     Some(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail))
+}
+
+/// The permitted steps of the sender in the session of this message, itself not among them.
+pub(crate) fn steps(conformed: &Conformed<'_, '_>) -> u64 {
+    let case = conformed.case();
+    let so_far = case.state.meters.steps().count(&step_session(conformed), case.now.monotonic_ms);
+    // a message that is judged again was counted when it passed first
+    so_far.saturating_sub(u64::from(matches!(case.turn, Turn::Again | Turn::EventAgain)))
+}
+
+/// The session that a message's steps are counted in.
+pub(crate) fn step_session(conformed: &Conformed<'_, '_>) -> StepSession {
+    let case = conformed.case();
+    match session(conformed) {
+        Some(session) => case.state.meters.steps().of_session(case.sender_key(), &session),
+        None => case.state.meters.steps().of_route(case.sender_key(), &case.route.name),
+    }
 }
 
 /// Completes a refusal with the action to ask about. A reply is never held, so its refusal stays as it is.
@@ -113,7 +135,7 @@ pub(crate) fn asking(refusal: Refusal, conformed: &Conformed<'_, '_>) -> Refusal
     })
 }
 
-/// The session of a message, for approvals that serve one session.
+/// The session of a message, for approvals that serve one session and for `@steps`.
 pub(crate) fn session(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
     let resolved = conformed.resolved();
     let message = resolved.message();

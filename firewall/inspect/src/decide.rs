@@ -18,7 +18,7 @@ use refusals::{bounds, denied, errored};
 use semgate_contexts::{InstanceFault, WorkBudget, json};
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
-    has_field,
+    demands, has_field,
 };
 use semgate_protocol::Instance;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(crate) type Asked = Result<Permitted, Stopped>;
 pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
     let mut tally = Tally::default();
-    let around = circumstances(conformed);
+    let (around, steps) = (circumstances(conformed), || approval::steps(conformed));
     for (position, (definition, instance)) in conformed.instances().enumerate() {
         let question = question(case, definition, instance, around);
         let verdict = match definition.origin {
@@ -82,7 +82,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         };
         match verdict {
             Verdict::Permitted { policies, obligations } => {
-                if tally.demands.add(definition, instance, &obligations) {
+                if tally.demands.add(definition, &question, &obligations, &steps) {
                     tally.demanding.push(policies.clone());
                 }
                 if !obligations.is_empty() {
@@ -109,7 +109,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     if tally.denial.is_none() {
         let asked =
             joined_texts::each(conformed, Some(policies), around, |definition, instance, question| {
-                tally.whole(policies, definition, instance, question);
+                tally.whole(policies, definition, instance, question, &steps);
             });
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
@@ -147,11 +147,12 @@ impl Tally {
         definition: &Definition<'_>,
         instance: &Instance<'_>,
         question: &Question<'_>,
+        steps: &dyn Fn() -> u64,
     ) {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
-                if self.demands.add(definition, instance, &obligations) {
+                if self.demands.add(definition, question, &obligations, steps) {
                     self.demanding.push(policies.clone());
                 }
                 if let Some(one) = obligations.iter().find(|one| holds(one)) {
@@ -189,8 +190,9 @@ impl Tally {
 /// question that was asked later.
 fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
-    let mut keeper = Keeper::new(case.state.keep.as_ref()?);
+    let keeper = Keeper::new(case.state.keep.as_ref()?);
     conformed.instances().next()?;
+    let mut keeper = keeper.after_steps(approval::steps(conformed));
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
     for (definition, instance) in conformed.instances() {
@@ -291,16 +293,12 @@ pub(crate) fn again(
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
         Verdict::Permitted { obligations, policies } => {
-            let met =
-                approval::required(definition, instance, obligations).map_or(Ok(()), Err).and_then(|()| {
-                    obligations
-                        .iter()
-                        .find(|one| !one.redact.is_empty())
-                        .map_or(Ok(()), |one| Err(unmet(one)))
-                });
-            match met {
-                Ok(()) => return Ok(()),
-                Err(refusal) => (refusal, policies.clone()),
+            let asked = demands(&question, obligations, &|| approval::steps(&decided.conformed));
+            let unasked = approval::required(definition, &question, obligations, &asked);
+            let cut = || obligations.iter().find(|one| !one.redact.is_empty()).map(|one| unmet(one));
+            match unasked.or_else(cut) {
+                None => return Ok(()),
+                Some(refusal) => (refusal, policies.clone()),
             }
         }
         Verdict::Untypable { rule, .. } => return Err(unfit(rule)),

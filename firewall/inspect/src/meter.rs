@@ -10,17 +10,21 @@ mod charges;
 mod limited;
 mod quota;
 mod shards;
+mod steps;
 
 pub use ambiguity::{AmbiguityMeter, TooAmbiguous};
 pub use buckets::Buckets;
 pub use limited::Limited;
 pub use quota::{Left, Quota};
+pub(crate) use steps::{StepSession, Steps};
 
 use crate::{
-    Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet, permit::Counted,
+    Code, Direction, Facts, InspectLimits, Refusal, approval::step_session, decide::Decided, decide::unmet,
+    permit::Counted,
 };
 use buckets::{Charge, Exhausted};
 use charges::charges;
+use semgate_policies::Obligations;
 use std::{sync::Arc, time::Duration};
 
 /// The control vocabulary's question, which costs its receiver inference budget.
@@ -34,6 +38,7 @@ const MINUTE: u64 = 60;
 pub struct Meters {
     ambiguity: AmbiguityMeter,
     buckets: Buckets,
+    steps: Steps,
 }
 
 /// A message that passed every stage. Only this module builds one.
@@ -51,6 +56,16 @@ pub(crate) struct Spent {
     asked: usize,
     at_ms: u64,
     charges: Vec<Charge>,
+    step: Option<Step>,
+}
+
+/// The change of a step counter by a message.
+#[derive(Clone, Debug)]
+enum Step {
+    /// One more step.
+    Taken(StepSession),
+    /// The count began again, at this count before.
+    Reset(StepSession, u64),
 }
 
 impl Meters {
@@ -59,6 +74,7 @@ impl Meters {
         Self {
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             buckets: Buckets::new(limits.rate_buckets),
+            steps: Steps::new(limits.metered_agents),
         }
     }
 
@@ -68,6 +84,32 @@ impl Meters {
             self.ambiguity.give_back(sender, spent.asked, spent.at_ms);
         }
         self.buckets.give_back(&spent.charges);
+        match &spent.step {
+            Some(Step::Taken(session)) => self.steps.take_back(session, spent.at_ms),
+            Some(Step::Reset(session, before)) => self.steps.restore(session, *before, spent.at_ms),
+            None => {}
+        }
+    }
+
+    /// Steps of senders in their sessions.
+    pub(crate) const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// Counts the step of a message that passes by a permit with `@steps`. One that a person approved begins the count again.
+    fn step(&self, decided: &Decided<'_, '_>) -> Option<Step> {
+        let counts = |obligations: &Obligations| obligations.iter().any(|one| one.when.steps.is_some());
+        if !decided.obliged().any(|(_, obligations)| counts(obligations)) {
+            return None;
+        }
+        let (case, session) = (decided.case(), step_session(decided.conformed()));
+        let now_ms = case.now.monotonic_ms;
+        if case.approved.is_some() {
+            let before = self.steps.reset(&session, now_ms);
+            return Some(Step::Reset(session, before));
+        }
+        self.steps.add(&session, now_ms);
+        Some(Step::Taken(session))
     }
 }
 
@@ -103,7 +145,7 @@ pub(crate) fn meter<'c, 'j>(
         }
     }
     let sender = (asked > 0).then(|| Arc::clone(case.sender_key()));
-    let spent = Spent { sender, asked, at_ms: case.now.monotonic_ms, charges: Vec::new() };
+    let spent = Spent { sender, asked, at_ms: case.now.monotonic_ms, ..Spent::default() };
     if !charges.is_empty() {
         match meters.buckets.take(&charges, case.now.monotonic_ms) {
             Ok(left) => quotas.extend(Quota::tightest(left)),
@@ -118,7 +160,8 @@ pub(crate) fn meter<'c, 'j>(
     if case.direction == Direction::Reply {
         quotas.clear();
     }
-    Ok(Metered { decided, quotas, spent: Spent { charges, ..spent } })
+    let step = meters.step(&decided);
+    Ok(Metered { decided, quotas, spent: Spent { charges, step, ..spent } })
 }
 
 fn ambiguity(meters: &Meters, left: Left) -> Quota {

@@ -303,7 +303,8 @@ impl Refusal {
         self
     }
 
-    pub(crate) fn demands(&self) -> &[Approval] {
+    /// Demands of policies and contexts that people decide first (`approval_required`); otherwise empty.
+    pub fn demands(&self) -> &[Approval] {
         &self.0.demands
     }
 

@@ -48,7 +48,7 @@ pub struct Explanation {
     pub verdict: Option<Verdict>,
     /// The policies that had to do with it: those that decided first, then by id.
     pub policies: Vec<Weighed>,
-    /// The reason where no policy was asked.
+    /// The reason where no policy was asked; the approval that the signed context requires.
     pub note: Option<String>,
 }
 
@@ -63,8 +63,10 @@ pub struct Weighed {
     pub location: Location,
     /// Its part in the verdict.
     pub part: Part,
-    /// The text of its `@approve`: nothing passes by it before a human was asked this.
+    /// Its `@approve` and the words around it: nothing passes by it before a person was asked this.
     pub asks: Option<String>,
+    /// The triggers of its `@approve`, in words; none if it asks about every message.
+    pub asks_when: Option<String>,
     /// Its `@limit` with what it is counted for: `10/minute, counted for the sender and pair`.
     pub limit: Option<String>,
     /// The members that its `@redact` takes out of replies, with dots between levels.
@@ -180,7 +182,10 @@ impl Explainer {
         let near = against.iter().filter(|one| one.is_near());
         let mut policies: Vec<Weighed> = near.map(|one| one.weighed(verdict.as_ref(), scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
-        Explanation { verdict, policies, note: None }
+        let required = question.shape.requires_approval();
+        let required = required.filter(|_| matches!(verdict, Some(Verdict::Permitted { .. })));
+        let note = required.map(|text| format!("the signed context asks a person: {text}"));
+        Explanation { verdict, policies, note }
     }
 
     fn disabled(&self, agent: &str) -> bool {
@@ -226,7 +231,8 @@ impl Weighed {
             permits: parsed.permits(),
             location: parsed.location.clone(),
             part,
-            asks: obligation.and_then(|one| one.approve.as_deref()).map(|one| one.question.to_string()),
+            asks: obligation.and_then(|one| one.approve.as_deref()).map(ToString::to_string),
+            asks_when: obligation.filter(|one| !one.when.is_always()).map(|one| one.when.to_string()),
             limit: limit.map(|(rate, key)| format!("{rate}, counted for {}", key.whom())),
             redacts: redact.iter().map(|path| dotted(path)).collect(),
             out_of_scope,

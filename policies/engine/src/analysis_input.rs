@@ -40,7 +40,7 @@ impl ParsedPolicy {
         self.policy.effect() == Effect::Permit
     }
 
-    /// True for a permit with `@approve`.
+    /// True for a permit with `@approve`, whatever triggers it.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())

@@ -8,21 +8,20 @@ use cedar_policy::{Effect, Policy, ResourceConstraint};
 
 use semgate_contexts::{Digest, schema::is_unseen};
 
-use crate::FieldPath;
-use crate::approval::Approval;
+use crate::approval::{Approval, ApproveWhen, Words};
+use crate::fields::{FieldPath, MAX_LEVELS};
 use crate::rate::{Rate, RateKey};
 use crate::reads::Reads;
 use crate::suggest::closest;
 
-/// Every annotation.
+/// Every annotation besides those of [`Words::ALL`].
 const KNOWN: [&str; 6] = ["id", "notice", "limit", "limit_key", "redact", "approve"];
 
 /// Characters of a text that people read: a sentence or two, which also fit a header.
 const MAX_TEXT: usize = 512;
 
-/// Members that one policy takes out of replies, and levels of each.
+/// Members that one policy takes out of replies.
 const MAX_PATHS: usize = 32;
-const MAX_LEVELS: usize = 8;
 
 /// The obligations of a permit beyond letting a message pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +38,10 @@ pub struct Obligation {
     pub limit: Option<(Rate, RateKey)>,
     /// `@redact`: what is taken out of a reply before it passes.
     pub redact: Box<[FieldPath]>,
-    /// `@approve` and the words beside it: the demand that people decide first.
+    /// `@approve`: the demand that a person decides first.
     pub approve: Option<Arc<Approval>>,
+    /// `@confidence` and `@steps`: the messages for which `approve` holds.
+    pub when: ApproveWhen,
     /// `@notice`: what a refusal for one of these reasons tells outsiders.
     pub notice: Option<Arc<str>>,
 }
@@ -53,6 +54,7 @@ pub(crate) struct Annotations {
     pub limit: Option<(Rate, RateKey)>,
     pub redact: Vec<FieldPath>,
     pub approve: Option<Arc<str>>,
+    pub words: Words,
 }
 
 /// The fault of a `@redact` that may be about a request.
@@ -75,7 +77,7 @@ impl Annotations {
                 "limit" => Rate::parse(value).map(|rate| limit = Some(rate)),
                 "limit_key" => RateKey::parse(value).map(|read| key = Some(read)),
                 "redact" => paths(value).map(|read| resolved.redact = read),
-                other => Err(unknown(other)),
+                other => resolved.words.read(other, value).unwrap_or_else(|| Err(unknown(other))),
             };
             if let Err(why) = read {
                 faults.push((name.to_owned(), why));
@@ -86,6 +88,8 @@ impl Annotations {
         for (name, why) in rules(policy, &has) {
             faults.push((name.to_owned(), why.to_owned()));
         }
+        let contradictions = resolved.words.contradictions().into_iter();
+        faults.extend(contradictions.map(|(name, why)| (name.to_owned(), why)));
         faults.sort();
         if faults.is_empty() { Ok(resolved) } else { Err(faults) }
     }
@@ -105,10 +109,8 @@ impl Annotations {
                 bucket,
                 limit: self.limit,
                 redact: self.redact.clone().into(),
-                approve: self
-                    .approve
-                    .as_ref()
-                    .map(|text| Arc::new(Approval::new(Arc::clone(policy), Arc::clone(text)))),
+                approve: self.approve.as_ref().map(|question| self.words.approval(policy, question)),
+                when: self.words.when.clone(),
                 notice: self.notice.clone(),
             })
         })
@@ -125,13 +127,20 @@ fn quota(bucket: &str) -> Arc<str> {
 fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
     let mut broken = Vec::new();
     if policy.effect() == Effect::Forbid {
-        for name in ["limit", "limit_key", "redact", "approve"].into_iter().filter(|name| has(name)) {
+        let of_permits = ["limit", "limit_key", "redact", "approve"].into_iter().chain(Words::ALL);
+        for name in of_permits.filter(|name| has(name)) {
             broken.push((name, "is allowed on a `permit` only: a `forbid` lets nothing pass"));
         }
         return broken;
     }
     if has("limit_key") && !has("limit") {
         broken.push(("limit_key", "needs a `@limit` on the same policy"));
+    }
+    for name in Words::ALL.into_iter().filter(|name| has(name) && !has("approve")) {
+        broken.push((name, "needs an `@approve` on the same policy"));
+    }
+    if has("confidence") && !matches!(policy.resource_constraint(), ResourceConstraint::Is(_)) {
+        broken.push(("confidence", "names a member of one type: write `resource is …` in the scope"));
     }
     if has("notice") && !has("limit") && !has("approve") {
         broken.push((
@@ -159,10 +168,12 @@ fn asks_for_direction(policy: &Policy) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    let known = "no annotation of this name: there are `@id`, `@notice`, `@limit`, `@limit_key`, `@redact` and `@approve`";
-    match closest(name, KNOWN.into_iter()) {
+    let all = || KNOWN.into_iter().chain(Words::ALL);
+    let names: Vec<String> = all().map(|name| format!("`@{name}`")).collect();
+    let known = format!("no annotation of this name: there are {}", names.join(", "));
+    match closest(name, all()) {
         Some(near) => format!("{known} (did you mean `@{near}`?)"),
-        None => known.to_owned(),
+        None => known,
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Parties<'a> {
     pub sender: &'a str,
     /// The id of the receiver.
     pub receiver: &'a str,
-    /// `l8`, `a2a` or `mcp`.
+    /// `l8`, `a2a`, `mcp` or `a2h`.
     pub binding: &'a str,
     /// `request` or `reply`.
     pub direction: &'a str,
@@ -106,7 +106,7 @@ impl fmt::Debug for Texts {
 
 /// The obligations of all permits that applied, in the order of their ids. Cheap to clone.
 ///
-/// All hold together: each limit counts, all members are taken out, and one `@approve` is enough to need an approval.
+/// All hold together: each limit counts, all members are taken out, and each `@approve` that asks must be answered.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Obligations(Option<Arc<[Arc<Obligation>]>>);
 
@@ -180,20 +180,6 @@ impl Verdict {
             | Self::Denied { policies, .. }
             | Self::Errored { policies, .. } => policies.clone(),
             Self::Untypable { .. } => Texts::default(),
-        }
-    }
-
-    /// The verdict in one word: `permitted`, `approval` (permitted once a human agrees), `denied`, `error` or `untypable`.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()) => {
-                "approval"
-            }
-            Self::Permitted { .. } => "permitted",
-            Self::Denied { .. } => "denied",
-            Self::Errored { .. } => "error",
-            Self::Untypable { .. } => "untypable",
         }
     }
 }

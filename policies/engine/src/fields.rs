@@ -7,6 +7,9 @@ use semgate_contexts::json::{Json, Object};
 /// A member within an instance: names from the outside in. Arrays on the way stand for all their items.
 pub type FieldPath = Arc<[Box<str>]>;
 
+/// Levels of one path: deeper members are not for policies.
+pub(crate) const MAX_LEVELS: usize = 8;
+
 /// Returns true if an instance holds the member that a path leads to; `null` is held too.
 #[must_use]
 pub fn has_field(object: &Object<'_>, path: &[Box<str>]) -> bool {

@@ -264,13 +264,14 @@ impl Fitting<'_> {
     ) -> Result<Fitted, Vec<PolicyFault>> {
         let catalogue = self.typed(contexts);
         let unredactable = self.texts.unredactable(contexts, &catalogue);
+        let never_sure = self.texts.never_sure(contexts, &catalogue);
         let chosen = |written: &&Written| only.is_none_or(|ids| ids.contains(&*written.id));
         let policies: Vec<&Written> = self.texts.written.iter().filter(chosen).collect();
         let mut faults = self.texts.validate_all(&policies, &catalogue).map_err(|fault| vec![fault])?;
         let looked_at = |fault: &PolicyFault| {
             only.is_none_or(|ids| policy_in(fault).is_some_and(|policy| ids.contains(policy)))
         };
-        faults.extend(unredactable.into_iter().filter(looked_at));
+        faults.extend(unredactable.into_iter().chain(never_sure).filter(looked_at));
         Ok((catalogue, faults))
     }
 }

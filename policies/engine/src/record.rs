@@ -84,7 +84,7 @@ impl Policies {
                 return Some(with_hint(format!("`{named}`: no context has the type `{of_type}`"), &hint));
             };
             match info.attributes.members.get(member) {
-                Some(known) if known.kind.is_some() => None,
+                Some(known) if known.kind.is_some() || self.floors().has(of_type, member) => None,
                 Some(_) => Some(format!(
                     "`{named}`: policies do not see `{member}`, so the record holds nothing of it"
                 )),
@@ -111,13 +111,20 @@ pub struct Keeper<'k> {
     keep: &'k Keep,
     questions: Vec<String>,
     around: Option<Value>,
+    steps: u64,
 }
 
 impl<'k> Keeper<'k> {
     /// Keeps what `keep` says.
     #[must_use]
     pub const fn new(keep: &'k Keep) -> Self {
-        Self { keep, questions: Vec::new(), around: None }
+        Self { keep, questions: Vec::new(), around: None, steps: 0 }
+    }
+
+    /// The same for a message whose sender made so many permitted steps in its session before.
+    #[must_use]
+    pub fn after_steps(self, steps: u64) -> Self {
+        Self { steps, ..self }
     }
 
     /// Adds a question with its answer; `learnt` of a concept that no context defines. `redacted` are the members that policies took out of
@@ -131,7 +138,7 @@ impl<'k> Keeper<'k> {
         redacted: Option<&BTreeSet<String>>,
     ) {
         if self.around.is_none() {
-            self.around = Some(around(question));
+            self.around = Some(around(question, self.steps));
         }
         let catalogue = &policies.asker().catalogue;
         let shape = if learnt {
@@ -144,7 +151,8 @@ impl<'k> Keeper<'k> {
         if let (Some(shape), Some(of_type)) = (shape, of_type) {
             for (name, attribute) in &shape.attributes.members {
                 let value = question.value.get(name).filter(|_| question.without != Some(name));
-                if let (Some(value), true) = (value, attribute.kind.is_some()) {
+                let read = attribute.kind.is_some() || policies.floors().has(&of_type.name, name);
+                if let (Some(value), true) = (value, read) {
                     kept.add(name, value, self.keep.of(&of_type.name, name));
                 }
             }
@@ -155,7 +163,7 @@ impl<'k> Keeper<'k> {
             "shape": question.shape.name(),
             "learnt": learnt,
             "performative": question.action.as_str(),
-            "verdict": verdict.word(),
+            "verdict": verdict.word(question, &|| self.steps),
             "policies": verdict.policies().to_vec(),
             "free_text": question.has_free_text(),
         });
@@ -207,7 +215,7 @@ impl Kept {
 }
 
 /// The part that all questions of a message share.
-fn around(question: &Question<'_>) -> Value {
+fn around(question: &Question<'_>, steps: u64) -> Value {
     let around = &question.circumstances;
     let shows =
         |held: &Credentials| held.iter().map(|(name, until)| (name.to_owned(), json!(until))).collect();
@@ -222,8 +230,10 @@ fn around(question: &Question<'_>) -> Value {
         "sender_shows": Value::Object(shows(around.sender_holds)),
         "receiver_shows": Value::Object(shows(around.receiver_holds)),
     });
-    if let Some(members) = kept.as_object_mut().filter(|_| beside > 0) {
-        members.insert("beside".to_owned(), json!(beside));
+    for (name, count) in [("beside", beside), ("steps", steps)] {
+        if let Some(members) = kept.as_object_mut().filter(|_| count > 0) {
+            members.insert(name.to_owned(), json!(count));
+        }
     }
     kept
 }

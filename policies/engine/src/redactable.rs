@@ -107,7 +107,7 @@ impl Texts<'_> {
 }
 
 /// The members of every version of a type.
-fn versions<'c>(
+pub(crate) fn versions<'c>(
     of_type: &str,
     contexts: &'c [Arc<Context>],
     catalogue: &Catalogue,

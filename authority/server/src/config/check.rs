@@ -126,11 +126,18 @@ impl Config {
                 return Err(format!("publisher `{}` is named twice", one.id));
             }
         }
+        for id in &self.consoles {
+            SpiffeId::parse(id).map_err(|e| format!("`consoles`, `{id}`: {e}"))?;
+            if !ids.insert(id) {
+                return Err(format!("`consoles`: `{id}` is named twice, or is a publisher too"));
+            }
+        }
         Ok(())
     }
 
     fn fill_domains(&mut self) {
-        let ids = self.publishers.iter().filter_map(|p| SpiffeId::parse(&p.id).ok());
+        let ids = self.publishers.iter().map(|p| &p.id).chain(&self.consoles);
+        let ids = ids.filter_map(|id| SpiffeId::parse(id).ok());
         let own = ids.map(|id| id.trust_domain().clone()).chain(TrustDomain::parse(&self.authority));
         let domains = self.tls.trust_domains.get_or_insert_with(|| own.collect());
         domains.sort();

@@ -48,6 +48,15 @@ fn paths_are_relative_to_the_file_and_defaults_are_filled_in() {
 }
 
 #[test]
+fn certificates_of_consoles_connect() {
+    let (before, after) = WHOLE.split_at(WHOLE.find("[tls]").unwrap());
+    let config = parse(&format!("{before}consoles = [\"spiffe://desk.test/console\"]\n{after}")).unwrap();
+    let domains: Vec<&str> =
+        config.tls.trust_domains.iter().flatten().map(|domain| domain.as_str()).collect();
+    assert_eq!(domains, ["desk.test", "semgate.test"]);
+}
+
+#[test]
 fn what_is_printed_loads_as_the_same_configuration() {
     let config = parse(WHOLE).unwrap();
     let printed = config.effective();
@@ -101,6 +110,16 @@ fn every_wrong_file_says_what_is_wrong() {
         ),
         ("roots = \"roots.pem\"\nstatus", "roots = \"roots.pem\"\norigin = \"\"\nstatus", "an empty text"),
         ("[limits]", "[[publisher]]\nid = \"spiffe://semgate.test/operator\"\n[limits]", "named twice"),
+        (
+            "roots = \"roots.pem\"\nstatus",
+            "roots = \"roots.pem\"\nconsoles = [\"x\"]\nstatus",
+            "`consoles`, `x`",
+        ),
+        (
+            "roots = \"roots.pem\"\nstatus",
+            "roots = \"roots.pem\"\nconsoles = [\"spiffe://semgate.test/operator\"]\nstatus",
+            "is a publisher too",
+        ),
         ("[limits]", "[limits", "line "),
         (
             "roots = \"roots.pem\"\nstatus",

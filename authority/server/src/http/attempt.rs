@@ -10,6 +10,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::App;
+use super::author::Acting;
 use super::problem::{Code, Problem};
 use super::serve::Caller;
 use crate::RunFault;
@@ -30,8 +31,13 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Begins an attempt; the caller is the owner of the verified certificate.
+    /// Begins an attempt. The caller is the owner of the verified certificate, or the person for whom a console may call.
     pub(super) fn begin(app: &Arc<App>, act: &'static str, request: &HttpRequest<Body>) -> Self {
+        if let Ok(Acting { person, console }) = Acting::of(app, request) {
+            let mut attempt = Self::by(app, act, Some(person));
+            attempt.entry.console = console;
+            return attempt;
+        }
         let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
         Self::by(app, act, caller.map(|peer| peer.id().as_str().to_owned()))
     }

@@ -1,10 +1,8 @@
-//! The caller and its rights: certificate → publisher → line.
-
-use std::sync::Arc;
+//! The caller and its rights: certificate → person → publisher → line.
 
 use axum::body::Body;
 use axum::http::Request as HttpRequest;
-use semgate_certs::Peer;
+use semgate_certs::SpiffeId;
 use semgate_contexts::Line;
 
 use super::App;
@@ -45,10 +43,61 @@ impl Right {
     }
 }
 
+/// Request header by which a console names the person for whom it calls.
+const PERSON: &str = "semgate-person";
+
+/// The person of a request: the owner of the certificate, or the person whom a console names.
+#[derive(Debug, Clone)]
+pub(super) struct Acting {
+    /// SPIFFE id of the person, whose rights count.
+    pub(super) person: String,
+    /// SPIFFE id of the console that calls for the person.
+    pub(super) console: Option<String>,
+}
+
+impl Acting {
+    /// Reads certificate and header.
+    ///
+    /// # Errors
+    /// No certificate counts now; a console names nobody, several, or no SPIFFE id; another caller names a person.
+    pub(super) fn of(app: &App, request: &HttpRequest<Body>) -> Result<Self, Problem> {
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
+        let peer = caller.ok_or(Code::CertificateRequired)?;
+        // A connection may outlive its certificate.
+        if peer.not_after() < now() {
+            return Err(Problem::new(
+                Code::CertificateRequired,
+                "the certificate of this connection has expired",
+            ));
+        }
+        let caller = peer.id().as_str().to_owned();
+        let mut named = request.headers().get_all(PERSON).iter();
+        let (name, is_more) = (named.next(), named.next().is_some());
+        match (app.config.consoles.contains(&caller), name) {
+            (false, None) => Ok(Self { person: caller, console: None }),
+            (false, Some(_)) => {
+                let why = format_args!("`{caller}` is no console, so it may not name a person (`{PERSON}`)");
+                Err(Problem::new(Code::NotPermitted, why))
+            }
+            (true, None) => {
+                let why =
+                    format_args!("the console `{caller}` has no right of its own (`{PERSON}` is missing)");
+                Err(Problem::new(Code::NotPermitted, why))
+            }
+            (true, Some(name)) => {
+                let person = name.to_str().ok().filter(|_| !is_more).and_then(|id| SpiffeId::parse(id).ok());
+                let why = format_args!("`{PERSON}` must be one SPIFFE id");
+                let person = person.ok_or_else(|| Problem::new(Code::Malformed, why))?;
+                Ok(Self { person: person.as_str().to_owned(), console: Some(caller) })
+            }
+        }
+    }
+}
+
 /// A caller who holds a right on some line. Only [`Author::of`] makes one.
 #[derive(Debug, Clone)]
 pub(super) struct Author {
-    peer: Arc<Peer>,
+    person: String,
     publisher: Publisher,
     right: Right,
 }
@@ -66,26 +115,18 @@ impl Author {
     }
 
     fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
-        let peer = caller.ok_or(Code::CertificateRequired)?;
-        // A connection may outlive its certificate.
-        if peer.not_after() < now() {
-            return Err(Problem::new(
-                Code::CertificateRequired,
-                "the certificate of this connection has expired",
-            ));
-        }
-        let publisher = app.config.publishers.iter().find(|p| p.id == peer.id().as_str());
+        let Acting { person, .. } = Acting::of(app, request)?;
+        let publisher = app.config.publishers.iter().find(|p| p.id == person);
         let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
         match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
-            Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
-            None => Err(Problem::new(Code::NotPermitted, no_right_detail(rights, peer.id().as_str()))),
+            Some((publisher, right)) => Ok(Self { person, publisher: publisher.clone(), right }),
+            None => Err(Problem::new(Code::NotPermitted, no_right_detail(rights, &person))),
         }
     }
 
     /// The SPIFFE id of the publisher.
     pub(super) fn id(&self) -> &str {
-        self.peer.id().as_str()
+        &self.person
     }
 
     /// Checks that the right covers this line.
@@ -93,7 +134,7 @@ impl Author {
         if self.right.lines(&self.publisher).iter().any(|pattern| pattern.covers(line.as_str())) {
             return Ok(());
         }
-        Err(refused(self.right, self.peer.id().as_str()))
+        Err(refused(self.right, &self.person))
     }
 }
 

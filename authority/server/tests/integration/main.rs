@@ -1,6 +1,7 @@
 //! An authority in this process, over its sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod acting;
 mod comparing;
 mod kill;
 mod lifecycle;

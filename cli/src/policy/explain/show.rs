@@ -123,8 +123,8 @@ fn asks_alike(one: &&Weighed, other: &&Weighed) -> bool {
     let (a, b) = (*one, *other);
     let same =
         |(a, b): (&Condition, &Condition)| (a.clause, &a.text, &a.holds) == (b.clause, &b.text, &b.holds);
-    (a.permits, &a.asks, &a.limit, &a.redacts, &a.out_of_scope, a.conditions.len())
-        == (b.permits, &b.asks, &b.limit, &b.redacts, &b.out_of_scope, b.conditions.len())
+    (a.permits, &a.asks, &a.asks_when, &a.limit, &a.redacts, &a.out_of_scope, a.conditions.len())
+        == (b.permits, &b.asks, &b.asks_when, &b.limit, &b.redacts, &b.out_of_scope, b.conditions.len())
         && a.conditions.iter().zip(&b.conditions).all(same)
 }
 
@@ -171,7 +171,8 @@ fn show_policies(same: &[&&Weighed]) {
     }
     let Some(policy) = same.first() else { return };
     if let Some(asks) = &policy.asks {
-        out!("      asks a human: {asks}");
+        let when = policy.asks_when.as_ref().map(|when| format!(" {when}")).unwrap_or_default();
+        out!("      asks a human{when}: {asks}");
     }
     if let Some(limit) = &policy.limit {
         out!("      limits: {limit}");
@@ -234,6 +235,7 @@ fn policy_json(policy: &Weighed) -> Value {
         "place": policy.location.to_string(),
         "part": part,
         "asks": policy.asks,
+        "asks_when": policy.asks_when,
         "limit": policy.limit,
         "redacts": policy.redacts,
         "out_of_scope": policy.out_of_scope,

@@ -40,6 +40,47 @@ fn two_numbers_are_written_exactly_alike_where_they_are_equal_and_nowhere_else()
 }
 
 #[test]
+fn numbers_are_ordered_by_their_digits_where_doubles_cannot_tell_them_apart() {
+    let ascending = [
+        "-9007199254740991",
+        "-7.5",
+        "-0.10000000000000001",
+        "-1e-300",
+        "-0",
+        "1.2e-300",
+        "0.0999",
+        "0.1",
+        "0.10000000000000001",
+        "0.7999999999999999",
+        "0.8",
+        "0.80000000000000001",
+        "1",
+        "9.99",
+        "10",
+        "1.2e2",
+        "9007199254740991",
+    ];
+    for (at, low) in ascending.iter().enumerate() {
+        for high in &ascending[at + 1..] {
+            assert!(number(low) < number(high) && number(high) > number(low), "{low} < {high}");
+        }
+    }
+    for (one, other) in [("0.8", "8e-1"), ("0", "-0.0"), ("120", "1.2e2"), ("-5", "-5.0")] {
+        assert_eq!(number(one).cmp(&number(other)), std::cmp::Ordering::Equal, "{one} {other}");
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_order_of_integers_is_theirs(one in -MAX_INTEGER..=MAX_INTEGER, other in -MAX_INTEGER..=MAX_INTEGER) {
+        let (left, right) = (one.to_string(), other.to_string());
+        prop_assert_eq!(number(&left).cmp(&number(&right)), one.cmp(&other));
+    }
+}
+
+#[test]
 fn the_bounds_of_i_json_are_exact_to_the_last_unit() {
     let max = MAX_INTEGER;
     for text in ["9007199254740991", "9007199254740991.0", "9.007199254740991e15", "90071992547409910e-1"] {

@@ -26,6 +26,12 @@ pub struct ApprovalsConfig {
     pub url: Option<String>,
     /// Directory of Human Cards.
     pub humans: PathBuf,
+    /// Key of sealed endpoints in cards; without it every endpoint is plain.
+    #[serde(default)]
+    pub card_key: Option<PathBuf>,
+    /// SPIFFE ids of operators, who may make enrolment links.
+    #[serde(default)]
+    pub operators: Vec<String>,
     /// People who decide where a demand names nobody.
     #[serde(with = "one", default = "ApprovalsConfig::everyone")]
     #[schemars(with = "String")]
@@ -85,6 +91,13 @@ impl ApprovalsConfig {
         BookSettings { approvers: self.approvers.clone(), use_seconds: self.use_seconds }
     }
 
+    /// Base address of the listener for people, as they see it.
+    #[must_use]
+    pub fn base(&self) -> String {
+        let own = || format!("https://{}", self.listen);
+        self.url.as_ref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())
+    }
+
     /// Address at which people see a request, if there is a console.
     pub(crate) fn location(&self, id: &semgate_approvals::HoldId) -> Option<String> {
         self.page.as_ref().map(|page| format!("{}/approvals/{id}", page.trim_end_matches('/')))
@@ -101,7 +114,7 @@ impl ApprovalsConfig {
         let slack = self.slack.iter_mut().map(|slack| &mut slack.signing_secret);
         let roots = self.egress.iter_mut().flat_map(|egress| &mut egress.roots);
         let mail = self.mail.iter_mut().flat_map(MailConfig::paths);
-        std::iter::once(&mut self.humans).chain(slack).chain(roots).chain(mail)
+        std::iter::once(&mut self.humans).chain(&mut self.card_key).chain(slack).chain(roots).chain(mail)
     }
 
     /// # Errors
@@ -115,9 +128,12 @@ impl ApprovalsConfig {
         let domain = |id: &String| SpiffeId::parse(id).map(|id| id.trust_domain().as_str().to_owned());
         let is_known =
             |id| domain(id).is_ok_and(|name| config.trust_domains.iter().any(|domain| domain.name == name));
-        match self.console.iter().all(is_known) {
+        match self.console.iter().chain(&self.operators).all(is_known) {
             true => Ok(()),
-            false => Err(ConfigFault::value("approvals.console", "spiffe ids of a `[[trust_domain]]`")),
+            false => Err(ConfigFault::value(
+                "approvals.console",
+                "spiffe ids of a `[[trust_domain]]`, as `operators`",
+            )),
         }
     }
 }

@@ -84,6 +84,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         addresses(route)?;
         listener(route)?;
         agent(route)?;
+        people(config, route)?;
         untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
@@ -258,6 +259,23 @@ fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
             Err(fault(route, "card_keys", "left out unless `card` is `untouched`"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Checks that there is a desk for requests to people.
+fn people(config: &Config, route: &RouteConfig) -> Result<(), ConfigFault> {
+    let here = route.binding.protocol().traits().answered_here;
+    deny(here && config.approvals.is_none(), || {
+        ConfigFault::missing("approvals", "a route of the binding `a2h` answers from it")
+    })?;
+    // there is nobody to forward a credential to
+    let forwards = [
+        ("forward_authorization", route.forward_authorization),
+        ("api_key_header", route.api_key_header.is_some()),
+    ];
+    match forwards.into_iter().find(|(_, set)| *set && here) {
+        Some((name, _)) => Err(fault(route, name, "left out: the gateway answers by itself")),
+        None => Ok(()),
     }
 }
 

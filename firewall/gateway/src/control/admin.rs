@@ -1,5 +1,6 @@
 //! The operator's endpoints: `/healthz`, `/readyz`, `/metrics`, `/status`. On loopback local programs may call them, elsewhere
-//! the holders of named certificates; pages in a browser may not. The first three answer everyone at the probe address.
+//! the holders of named certificates; pages in a browser may not. The first three answer everyone at the probe address. Recent
+//! verdicts are beside them ([`verdicts`]).
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use semgate_statement::view::{Freshness, LoadedContext};
 use semgate_statement::{NotRecognised, PersistenceState, View};
 use serde_json::{Value, json};
 
+use super::verdicts;
 use crate::clock::unix_now;
 use crate::control::follow::{FollowerStates, ReloadState};
 use crate::control::health::Health;
@@ -51,6 +53,7 @@ impl Admin {
     pub(crate) fn router(&self, names: Names) -> Router {
         let names = Arc::new(names);
         let pages = self.pages().route("/status", get(status)).with_state(self.clone());
+        let pages = pages.merge(verdicts::router(Arc::clone(self.shared.audit.ring())));
         pages.layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
     }
 

@@ -1,5 +1,5 @@
 //! Listeners of the admin and the probe address. A connection carries one request within a few seconds, and few are open at
-//! once, so that strangers at an open probe address cost the gateway little.
+//! once, so that strangers at an open probe address cost the gateway little. A stream of verdicts has bounds of its own.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -7,25 +7,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use axum::Router;
 use axum::http::StatusCode;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use super::admin_slots::{AdminSlots, ConnectionSlot};
 use crate::clock::unix_now;
 use crate::fault::RunFault;
 use crate::server::materials::Materials;
 
-/// Connections open at once: a cluster probes and scrapes with a handful.
-const CONNECTIONS: usize = 64;
-/// Time of a whole connection. Common probes and scrapes wait at most this long.
-const TIME: Duration = Duration::from_secs(10);
 /// Bytes of a head: far more than a probe sends, and what hyper needs at least.
 const HEAD_BYTES: usize = 8 * 1024;
 /// Pause after an accept that failed for lack of descriptors.
@@ -90,9 +86,9 @@ impl AdminListener {
 
 impl Pages {
     async fn run(self: Rc<Self>, listener: TcpListener) {
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
+        let slots = AdminSlots::new();
         loop {
-            let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+            let Some(slot) = slots.connection().await else { return };
             match listener.accept().await {
                 Ok((stream, _)) => drop(tokio::task::spawn_local(Rc::clone(&self).serve(stream, slot))),
                 Err(why) => {
@@ -103,47 +99,48 @@ impl Pages {
         }
     }
 
-    async fn serve(self: Rc<Self>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
+    async fn serve(self: Rc<Self>, stream: TcpStream, slot: ConnectionSlot) {
+        let router = self.router.clone().layer(Extension(slot.clone()));
         let whole = async {
             match &self.callers {
-                Callers::Everyone => answer(stream, self.router.clone()).await,
-                Callers::Certified { materials, ids } => self.secured(stream, materials, ids).await,
-                Callers::People { materials } => self.people(stream, materials).await,
+                Callers::Everyone => answer(stream, router).await,
+                Callers::Certified { materials, ids } => secured(stream, router, materials, ids).await,
+                Callers::People { materials } => people(stream, router, materials).await,
             }
         };
-        // the caller that is too slow learns it by the end of its connection
-        let _ = tokio::time::timeout(TIME, whole).await;
+        slot.bound(whole).await;
     }
+}
 
-    /// Serves one request of a person or a chat service.
-    async fn people(&self, stream: TcpStream, materials: &ArcSwap<Materials>) {
-        let materials = materials.load_full();
-        let Some(server) = &materials.people else { return };
-        let stream = match TlsAcceptor::from(Arc::clone(server)).accept(stream).await {
-            Ok(stream) => stream,
-            Err(why) => return tracing::debug!(%why, "a handshake at the address for people failed"),
-        };
-        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let peer = materials.peers.identify(shown, unix_now()).ok();
-        let shown = Shown(peer.map(|peer| peer.id().as_str().to_owned()));
-        answer(stream, self.router.clone().layer(axum::Extension(shown))).await;
-    }
+/// Serves one request of a person or a chat service.
+async fn people(stream: TcpStream, router: Router, materials: &ArcSwap<Materials>) {
+    let materials = materials.load_full();
+    let Some(server) = &materials.people else { return };
+    let stream = match TlsAcceptor::from(Arc::clone(server)).accept(stream).await {
+        Ok(stream) => stream,
+        Err(why) => return tracing::debug!(%why, "a handshake at the address for people failed"),
+    };
+    let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let peer = materials.peers.identify(shown, unix_now()).ok();
+    let shown = Shown(peer.map(|peer| peer.id().as_str().to_owned()));
+    answer(stream, router.layer(Extension(shown))).await;
+}
 
-    async fn secured(&self, stream: TcpStream, materials: &ArcSwap<Materials>, ids: &[String]) {
-        let materials = materials.load_full();
-        let Some(server) = &materials.server else { return };
-        let mut server = ServerConfig::clone(server);
-        server.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let stream = match TlsAcceptor::from(Arc::new(server)).accept(stream).await {
-            Ok(stream) => stream,
-            Err(why) => return tracing::debug!(%why, "a handshake at the admin address failed"),
-        };
-        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let peer = materials.peers.identify(shown, unix_now());
-        let named = peer.is_ok_and(|peer| ids.iter().any(|id| id == peer.id().as_str()));
-        let router = if named { self.router.clone() } else { refusal() };
-        answer(stream, router).await;
-    }
+/// Answers a caller with a certificate.
+async fn secured(stream: TcpStream, router: Router, materials: &ArcSwap<Materials>, ids: &[String]) {
+    let materials = materials.load_full();
+    let Some(server) = &materials.server else { return };
+    let mut server = ServerConfig::clone(server);
+    server.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let stream = match TlsAcceptor::from(Arc::new(server)).accept(stream).await {
+        Ok(stream) => stream,
+        Err(why) => return tracing::debug!(%why, "a handshake at the admin address failed"),
+    };
+    let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let peer = materials.peers.identify(shown, unix_now());
+    let named = peer.is_ok_and(|peer| ids.iter().any(|id| id == peer.id().as_str()));
+    let router = if named { router } else { refusal() };
+    answer(stream, router).await;
 }
 
 /// Answers callers whose certificate names nobody in `admin.ids`.

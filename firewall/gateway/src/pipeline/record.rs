@@ -9,6 +9,7 @@ pub(crate) mod exemplars;
 mod line;
 mod ocsf;
 pub(crate) mod repeated;
+pub(crate) mod ring;
 pub(crate) mod spans;
 mod writer;
 
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use semgate_inspect::{Code, Facts};
 
+use self::ring::VerdictRing;
 use self::spans::{Collector, Ended};
 use crate::clock::unix_now;
 use crate::config::{Config, Share};
@@ -136,6 +138,7 @@ struct Health {
 pub(crate) struct Audit {
     queue: SyncSender<Item>,
     health: Arc<Health>,
+    ring: Arc<VerdictRing>,
     /// Share of messages that have spans, and the counter of lost spans.
     spans: Option<(Share, Arc<AtomicU64>)>,
 }
@@ -185,14 +188,15 @@ impl Audit {
     pub(crate) fn open(file: AuditFile, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
         let health = Arc::new(Health::default());
         let spans = file.spans.as_ref().map(|spans| (spans.sample, spans.collector.lost()));
-        let file = writer::Writer::open(file, Arc::clone(&health))?;
+        let ring = Arc::new(VerdictRing::default());
+        let file = writer::Writer::open(file, Arc::clone(&health), Arc::clone(&ring))?;
         let (sender, receiver) = sync_channel(queue);
         let thread = std::thread::Builder::new()
             .name("semgate-audit".to_owned())
             .spawn(move || file.run(&receiver))
             .map_err(|e| RunFault::system("audit thread", e))?;
         let writer = AuditWriter { queue: sender.clone(), health: Arc::clone(&health), thread };
-        Ok((Self { queue: sender, health, spans }, writer))
+        Ok((Self { queue: sender, health, ring, spans }, writer))
     }
 
     /// Opens the file as [`Audit::open`] does, and closes it again.
@@ -200,7 +204,7 @@ impl Audit {
     /// # Errors
     /// As [`Audit::open`].
     pub(crate) fn check(file: AuditFile) -> Result<(), RunFault> {
-        writer::Writer::open(file, Arc::default()).map(drop)
+        writer::Writer::open(file, Arc::default(), Arc::default()).map(drop)
     }
 
     /// Queues a record. While writes fail, only refusals are queued: a message that was not forwarded must not appear as
@@ -255,6 +259,11 @@ impl Audit {
     /// Number of OCSF events that were lost.
     pub(crate) fn ocsf_lost(&self) -> u64 {
         self.health.ocsf_lost.load(Ordering::Relaxed)
+    }
+
+    /// The last records, for the operator.
+    pub(crate) fn ring(&self) -> &Arc<VerdictRing> {
+        &self.ring
     }
 
     /// Reopens the file by its name, for log rotation. Keeps the old file if that fails.

@@ -48,19 +48,32 @@ impl<V: Default> Shards<V> {
         idle: impl Fn(&V) -> bool,
         use_it: impl FnOnce(&mut V) -> T,
     ) -> Result<T, Full> {
-        let hash = usize::try_from(self.hasher.hash_one(agent) % (SHARDS as u64)).unwrap_or_default();
-        let Some(shard) = self.shards.get(hash) else { return Err(Full) };
-        let mut shard = lock(shard);
+        let mut shard = self.shard(agent)?;
         if let Some(known) = shard.agents.get_mut(agent) {
             return Ok(use_it(known));
         }
-        if shard.agents.len() >= self.room {
-            shard.sweep(now_ms, idle);
-        }
-        if shard.agents.len() >= self.room {
-            return Err(Full);
-        }
+        shard.has_room(self.room, now_ms, idle)?;
         Ok(use_it(shard.agents.entry(Arc::clone(agent)).or_default()))
+    }
+
+    /// Reads the entry of the agent, if there is one. A new agent without room is an error, as in [`Shards::with`].
+    pub(super) fn read<T>(
+        &self,
+        agent: &Arc<str>,
+        now_ms: u64,
+        idle: impl Fn(&V) -> bool,
+        read: impl FnOnce(&V) -> T,
+    ) -> Result<Option<T>, Full> {
+        let mut shard = self.shard(agent)?;
+        if let Some(known) = shard.agents.get(agent) {
+            return Ok(Some(read(known)));
+        }
+        shard.has_room(self.room, now_ms, idle).map(|()| None)
+    }
+
+    fn shard(&self, agent: &Arc<str>) -> Result<MutexGuard<'_, Shard<V>>, Full> {
+        let hash = usize::try_from(self.hasher.hash_one(agent) % (SHARDS as u64)).unwrap_or_default();
+        self.shards.get(hash).map(lock).ok_or(Full)
     }
 
     #[cfg(test)]
@@ -70,6 +83,14 @@ impl<V: Default> Shards<V> {
 }
 
 impl<V> Shard<V> {
+    /// Makes room for another agent.
+    fn has_room(&mut self, room: usize, now_ms: u64, idle: impl Fn(&V) -> bool) -> Result<(), Full> {
+        if self.agents.len() >= room {
+            self.sweep(now_ms, idle);
+        }
+        if self.agents.len() >= room { Err(Full) } else { Ok(()) }
+    }
+
     fn sweep(&mut self, now_ms: u64, idle: impl Fn(&V) -> bool) {
         if self.swept_ms.is_some_and(|last| now_ms < last.saturating_add(SWEEP_EVERY_MS)) {
             return;

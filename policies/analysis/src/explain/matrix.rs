@@ -6,7 +6,7 @@ use std::fmt;
 use semgate_contexts::{Context, Performative, Shape, json::Object};
 use semgate_policies::{
     AgentEntry, CONTEXT_MEMBERS, Circumstances, ConceptType, ParsedPolicy, PolicyFault, PolicyLimits,
-    Question, TypedShape,
+    Question, TypedShape, dotted,
 };
 
 use super::scope::{self, Fit};
@@ -72,6 +72,16 @@ struct Sample<'p> {
     typed: TypedShape<'p>,
     /// True if free text may stand in any version, or outside of the instance.
     texts: bool,
+    /// The versions whose signed context requires approval.
+    required: Required,
+}
+
+/// The versions of a term that require approval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Required {
+    None,
+    Some,
+    All,
 }
 
 impl Explainer {
@@ -141,12 +151,17 @@ impl Explainer {
         let mut of_concept = all.filter_map(|(context, shape)| {
             let own = || self.policies.typed_shape(context.digest(), shape.name());
             let typed = learnt.or_else(own).filter(|typed| typed.concept.name() == concept.name())?;
-            Some(Sample { context, shape, typed, texts: shape.may_have_free_text() })
+            let required = shape.requires_approval().map_or(Required::None, |_| Required::All);
+            Some(Sample { context, shape, typed, texts: shape.may_have_free_text(), required })
         });
         let mut first = of_concept.next()?;
+        let others: Vec<Sample<'_>> = of_concept.collect();
         first.texts = !concept.is_learnt()
             // MCP has text outside of instances, and nobody says the vocabulary of A2A there
-            && (concept.line().as_str() != "a2a" || first.texts || of_concept.any(|other| other.texts));
+            && (concept.line().as_str() != "a2a" || first.texts || others.iter().any(|other| other.texts));
+        if others.iter().any(|other| other.required != first.required) {
+            first.required = Required::Some;
+        }
         Some(first)
     }
 
@@ -194,8 +209,32 @@ impl Explainer {
         };
         let mut all = self.against(&question, sample.typed, &scene);
         all.retain(Against::in_scope);
-        asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
+        let cell = asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)));
+        sample.required.with(cell)
     }
+}
+
+impl Required {
+    /// The cell of messages that the signed context may make wait for a person.
+    fn with(self, cell: Cell) -> Cell {
+        let reads = match (&cell, self) {
+            (Cell::Never, _) | (_, Self::None) => return cell,
+            (Cell::Always, _) => BTreeSet::new(),
+            (Cell::Asks(reads) | Cell::Depends(reads), _) => reads.clone(),
+        };
+        match (self, cell) {
+            (Self::All, _) | (_, Cell::Asks(_)) => Cell::Asks(reads),
+            _ => Cell::Depends(reads.into_iter().chain(["context.minor".to_owned()]).collect()),
+        }
+    }
+}
+
+/// The inputs of the triggers of a policy's `@approve`; empty where it asks about every message.
+fn triggers(parsed: &ParsedPolicy) -> BTreeSet<String> {
+    let Some(when) = parsed.obligation.as_ref().map(|one| &one.when) else { return BTreeSet::new() };
+    let confidence = when.confidence.as_ref().map(|floor| format!("resource.{}", dotted(&floor.path)));
+    let steps = when.steps.map(|_| "the steps of the session".to_owned());
+    confidence.into_iter().chain(steps).collect()
 }
 
 /// The same with approvals: one permit that applies and asks for one is enough to need it.
@@ -203,7 +242,7 @@ fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
     if cell == Cell::Never {
         return cell;
     }
-    let asks = |one: &&Against<'_>| one.parsed.asks();
+    let asks = |one: &&Against<'_>| one.parsed.asks() && triggers(one.parsed).is_empty();
     let permits = || all.iter().filter(|one| one.parsed.permits() && one.truth != Truth::False);
     let always = permits().filter(asks).any(|one| one.truth == Truth::True);
     let reads = match &cell {
@@ -213,12 +252,15 @@ fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
     if always || permits().all(|one| asks(&one)) {
         return Cell::Asks(reads);
     }
-    // whether it asks depends on what its permit reads
-    let open = permits().filter(asks).filter_map(|one| match &one.truth {
-        Truth::Open(open) => Some(open.reads.clone()),
-        _ => None,
+    // asking depends on what the permit and its triggers read
+    let open = permits().filter(|one| one.parsed.asks()).flat_map(|one| {
+        let reads = match &one.truth {
+            Truth::Open(open) => open.reads.clone(),
+            _ => BTreeSet::new(),
+        };
+        reads.into_iter().chain(triggers(one.parsed))
     });
-    let more: BTreeSet<String> = open.flatten().collect();
+    let more: BTreeSet<String> = open.collect();
     if more.is_empty() { cell } else { Cell::Depends(reads.into_iter().chain(more).collect()) }
 }
 

@@ -1,5 +1,7 @@
 //! Questions out of an audit record, asked of another policy set. What the record did not keep is not known, and says so.
 
+mod approval;
+
 use std::collections::BTreeSet;
 
 use semgate_contexts::json::{Json, Object};
@@ -50,6 +52,8 @@ struct Pieces<'a> {
     concept: &'a str,
     unknown: Unknown,
     free_text: bool,
+    /// Steps of the sender in its session before the message.
+    steps: u64,
 }
 
 /// The verdict of these policies on one look at a question.
@@ -96,7 +100,9 @@ impl Explainer {
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is not an object")?;
-            self.recall_one(self.pieces(parties, circumstances, kept)?, kept, recorded)
+            let steps = around.get("steps").map_or(Ok(0), |_| number(around, "steps"))?;
+            let pieces = Pieces { steps, ..self.pieces(parties, circumstances, kept)? };
+            self.recall_one(pieces, kept, recorded)
         };
         questions.iter().map(one).collect()
     }
@@ -121,7 +127,8 @@ impl Explainer {
         let then = text(kept, "verdict")?.to_owned();
         let passed = then == PERMITTED;
         let decided = if recorded.by_these { self.decided(&then, &then_by) } else { None };
-        let (look, taken) = if then == recorded::UNTYPABLE {
+        let stands = decided.as_ref().and_then(|_| recorded::word(&then));
+        let (mut look, taken) = if then == recorded::UNTYPABLE {
             (self.look_unfit(&pieces), BTreeSet::new())
         } else if decided.is_some() {
             let absent = gone.iter().filter(|path| !path.contains('.')).cloned().collect();
@@ -130,11 +137,15 @@ impl Explainer {
         } else {
             self.looked(&pieces, &gone)?
         };
+        let now = match stands {
+            Some(word) => Some(word),
+            None => pieces.word(&mut look),
+        };
         Ok(Recalled {
             concept: pieces.typed.concept.name().to_owned(),
             then,
             then_by,
-            now: look.verdict.as_ref().map(Verdict::word),
+            now,
             now_by: look.verdict.iter().flat_map(|verdict| verdict.policies().to_vec()).collect(),
             then_redacted: if passed { named(&gone) } else { BTreeSet::new() },
             now_redacted: named(&taken),
@@ -279,7 +290,7 @@ impl Explainer {
             circumstances,
         };
         let concept = concept.map_or(name, Term::name);
-        Ok(Pieces { typed, question, concept, unknown, free_text })
+        Ok(Pieces { typed, question, concept, unknown, free_text, steps: 0 })
     }
 
     /// The verdict, where nothing is open that matters.
@@ -332,6 +343,10 @@ fn undecided(all: &[Against<'_>]) -> BTreeSet<String> {
 }
 
 impl Pieces<'_> {
+    fn is_unkept(&self, top: &str) -> bool {
+        matches!(&self.unknown.resource, Members::But(names) if names.contains(top))
+    }
+
     /// The unknown members where these have changed since they were kept: with them go the measurements of the whole instance.
     fn unknown_but(&self, changed: &BTreeSet<String>) -> Unknown {
         if changed.is_empty() {
@@ -354,8 +369,7 @@ impl Pieces<'_> {
     /// Returns true if the reply held this member as the agent wrote it; none where what was kept does not say.
     fn holds(&self, path: &FieldPath, gone: &BTreeSet<String>) -> Option<bool> {
         let top = path.first()?;
-        let unkept = matches!(&self.unknown.resource, Members::But(names) if names.contains(&**top));
-        match (gone.contains(&dotted(path)), unkept, path.len()) {
+        match (gone.contains(&dotted(path)), self.is_unkept(top), path.len()) {
             (true, ..) | (_, true, 1) => Some(true),
             (_, true, _) => None,
             _ => Some(has_field(self.question.value, path)),

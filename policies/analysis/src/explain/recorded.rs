@@ -38,6 +38,11 @@ impl Explainer {
     }
 }
 
+/// The word of a record for a verdict, if it is one of the words of a decision.
+pub(super) fn word(then: &str) -> Option<&'static str> {
+    ["permitted", "approval", "denied", "error"].into_iter().find(|known| *known == then)
+}
+
 impl Against<'_> {
     /// Settles an open truth by the recorded verdict, which names every forbid that applied and, where the message passed, every permit.
     pub(super) fn settle(&mut self, decided: &Verdict) {

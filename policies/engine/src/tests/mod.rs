@@ -1,6 +1,7 @@
 //! The room as a whole: from files and documents to verdicts.
 
 mod apart;
+mod approvals;
 mod around;
 mod beside;
 mod cedar;

@@ -217,7 +217,10 @@ fn a_verdict_carries_what_every_permit_that_decided_asks_for() {
     assert_eq!(all[0].limit, Some((Rate::parse("10/minute").unwrap(), RateKey::parse("pair").unwrap())));
     let value = transfer("1000");
     let (_, asked) = obligations(&house, Ask { value: &value, ..Ask::default() });
-    let by: Vec<_> = asked.iter().map(|one| (&*one.policy, one.approve.as_deref())).collect();
+    let by: Vec<_> = asked
+        .iter()
+        .map(|one| (&*one.policy, one.approve.as_ref().map(|demand| &*demand.question)))
+        .collect();
     assert_eq!(by, [("p.cedar#few", None), ("p.cedar#large", Some("the treasurer signs"))]);
 }
 

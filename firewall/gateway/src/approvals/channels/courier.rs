@@ -197,6 +197,7 @@ impl Office {
     async fn send(&self, hold: &Hold, human: &HumanCard) -> Result<(), ChannelFault> {
         let _slot = self.slots.acquire().await.map_err(|_| ChannelFault::Unreachable)?;
         let card = self.card(hold);
+        let human = &self.desk.opened(human);
         let links = self.draw(hold, human, &card).await?;
         self.channels.notify(&card, &links, human).await?;
         self.sent(hold.id.clone(), human.id.clone()).await;
@@ -240,7 +241,7 @@ impl Office {
             return;
         };
         let Ok(_slot) = self.slots.acquire().await else { return };
-        match self.channels.notify(&card, &Links::default(), human).await {
+        match self.channels.notify(&card, &Links::default(), &self.desk.opened(human)).await {
             Ok(_) => {
                 for hold in holds {
                     self.sent(hold.id.clone(), human.id.clone()).await;

@@ -146,8 +146,7 @@ pub(super) async fn clicked(State(doors): State<Doors>, headers: HeaderMap, body
 impl Doors {
     /// Decides for the user of Slack who clicked. The texts are the gateway's own.
     async fn click(&self, user: &str, value: &str) -> Result<String, String> {
-        let registry = self.desk.registry();
-        let human = registry.by_endpoint("slack_user", user).map(|card| card.id.clone());
+        let human = self.desk.by_address("slack_user", user).map(|card| card.id);
         let human: HumanId = human.ok_or("no human card names your slack user")?;
         let click = Click::parse(value).ok_or("this button is not of this gateway")?;
         let hold = self.desk.hold(&click.id).ok_or("there is no such request")?;

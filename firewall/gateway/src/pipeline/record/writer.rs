@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use super::ocsf::Ocsf;
+use super::ring::{Fresh, VerdictRing};
 use super::spans::Collector;
 use super::{AuditFile, Health, Item, line};
 use crate::fault::RunFault;
@@ -38,10 +39,17 @@ pub(super) struct Writer {
     /// Bytes that the file has not accepted yet, and their number of records.
     pending: Vec<u8>,
     records: u64,
+    /// Records for the ring, which take their turn after the file.
+    fresh: Vec<Fresh>,
+    ring: Arc<VerdictRing>,
 }
 
 impl Writer {
-    pub(super) fn open(file: AuditFile, health: Arc<Health>) -> Result<Self, RunFault> {
+    pub(super) fn open(
+        file: AuditFile,
+        health: Arc<Health>,
+        ring: Arc<VerdictRing>,
+    ) -> Result<Self, RunFault> {
         let AuditFile { path, fsync, gateway, ocsf, spans } = file;
         let spans = spans.map(|spans| spans.collector);
         let ocsf = ocsf.map(|path| Ocsf::open(path, Arc::clone(&health))).transpose()?;
@@ -57,7 +65,9 @@ impl Writer {
         let file = append(&path).map_err(fault)?;
         let n = end.number.saturating_add(1);
         let pending = if end.is_cut { b"\n".to_vec() } else { Vec::new() };
-        Ok(Self { path, fsync, gateway, spans, ocsf, file, health, n, pending, records: 0 })
+        ring.begin(n);
+        let fresh = Vec::new();
+        Ok(Self { path, fsync, gateway, spans, ocsf, file, health, n, pending, records: 0, fresh, ring })
     }
 
     pub(super) fn run(mut self, queue: &Receiver<Item>) {
@@ -93,6 +103,7 @@ impl Writer {
             let ends = self.batch(item, queue);
             self.ocsf.iter_mut().for_each(Ocsf::flush);
             self.flush();
+            self.ring.publish(&mut self.fresh);
             if self.gives_up(queue) {
                 return;
             }
@@ -123,7 +134,10 @@ impl Writer {
             match item {
                 Item::Record(record) => {
                     let stamp = line::Stamp { n: self.n, gateway: &self.gateway };
+                    let begin = self.pending.len();
                     line::write(&record, stamp, &mut self.pending);
+                    let line = self.pending.get(begin..).unwrap_or_default();
+                    self.fresh.extend(Fresh::of(&record, self.n, line));
                     self.spans.iter_mut().for_each(|spans| spans.record(&record));
                     self.ocsf.iter_mut().for_each(|ocsf| ocsf.record(&record, stamp));
                     self.n = self.n.saturating_add(1);
