@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::card::Card;
 use super::click::{Choice, Click};
-use super::quote::{Line, lines, short, within};
+use super::quote::{Line, lines, short};
 use crate::{Factor, InteractionKind, Verdict};
 
 /// Characters of a header (Block Kit).
@@ -20,7 +20,7 @@ const MAX_AGENT_TEXT: usize = 12_000;
 
 /// The message for a webhook. A card that cannot show the whole action has no button that decides.
 pub fn slack(card: &Card) -> Value {
-    let (quoted, cut) = within(lines(&card.quotes), MAX_AGENT_TEXT);
+    let (quoted, cut) = lines(&card.quotes, MAX_AGENT_TEXT);
     let mut blocks = vec![
         json!({"type": "header", "text": text(card.title, MAX_HEADER)}),
         section(&card.fact_lines().join("\n")),
@@ -76,7 +76,8 @@ fn elements(card: &Card, cut: bool) -> Vec<Value> {
     if by_click && !card.needs_reason(Verdict::Approved) {
         if choosing && options_fit {
             elements.extend(card.options.iter().enumerate().map(|(n, option)| {
-                let label = format!("{}: {}", n.saturating_add(1), super::visible_line(option));
+                let label =
+                    format!("{}: {}", n.saturating_add(1), super::visible_line(&short(option, MAX_BUTTON)));
                 button(card, Choice::Option(n), &label, None)
             }));
         } else if !choosing {

@@ -60,7 +60,7 @@ pub(super) fn demand(reason: ReasonRule) -> Vec<Approval> {
 }
 
 pub(super) fn asking(kind: InteractionKind, text: &str, options: &[&str]) -> Subject {
-    Subject::Interaction(Interaction {
+    Subject::Interaction(Box::new(Interaction {
         sender: Arc::from("spiffe://semgate.test/agent/ops-1"),
         target: HumanId::parse("human://bob.sre").unwrap(),
         kind,
@@ -74,7 +74,7 @@ pub(super) fn asking(kind: InteractionKind, text: &str, options: &[&str]) -> Sub
         context: Some(text.to_owned()),
         call: Some(json!({"fn": text})),
         responds_to: None,
-    })
+    }))
 }
 
 pub(super) fn card(hold: &Hold) -> Card {

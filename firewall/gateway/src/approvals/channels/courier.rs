@@ -176,10 +176,11 @@ impl Office {
     /// Sends one request to these people. A request that nobody can get or see has failed.
     async fn tell(self: Arc<Self>, hold: Arc<Hold>, people: Vec<HumanCard>, is_first: bool) {
         let mut sending = JoinSet::new();
+        let card = Arc::new(self.card(&hold));
         for human in people {
-            let (office, hold) = (Arc::clone(&self), Arc::clone(&hold));
+            let (office, hold, card) = (Arc::clone(&self), Arc::clone(&hold), Arc::clone(&card));
             sending.spawn_local(async move {
-                match office.send(&hold, &human).await {
+                match office.send(&hold, &human, &card).await {
                     Ok(()) => true,
                     Err(why) => {
                         tracing::warn!(human = %human.id, request = %hold.id, %why, "a person was not reached");
@@ -194,7 +195,7 @@ impl Office {
         }
     }
 
-    async fn send(&self, hold: &Hold, human: &HumanCard) -> Result<(), ChannelFault> {
+    async fn send(&self, hold: &Hold, human: &HumanCard, card: &Card) -> Result<(), ChannelFault> {
         let _slot = self.slots.acquire().await.map_err(|_| ChannelFault::Unreachable)?;
         let card = self.card(hold);
         let human = &self.desk.opened(human);
