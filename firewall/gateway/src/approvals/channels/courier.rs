@@ -197,10 +197,9 @@ impl Office {
 
     async fn send(&self, hold: &Hold, human: &HumanCard, card: &Card) -> Result<(), ChannelFault> {
         let _slot = self.slots.acquire().await.map_err(|_| ChannelFault::Unreachable)?;
-        let card = self.card(hold);
         let human = &self.desk.opened(human);
-        let links = self.draw(hold, human, &card).await?;
-        self.channels.notify(&card, &links, human).await?;
+        let links = self.draw(hold, human, card).await?;
+        self.channels.notify(card, &links, human).await?;
         self.sent(hold.id.clone(), human.id.clone()).await;
         Ok(())
     }
