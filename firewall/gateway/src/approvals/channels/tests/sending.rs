@@ -138,7 +138,7 @@ fn a_request_reaches_slack_once_and_counts_as_sent() {
 
 #[test]
 fn a_failing_channel_hands_over_to_the_next() {
-    with_world("", Vec::new(), |world| async move {
+    with_world("", Vec::new(), |_| async move {
         let ((broken, tries), (server, mails)) = (web(500).await, mail_server().await);
         let endpoints = [
             ("slack", broken.as_str()),
