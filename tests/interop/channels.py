@@ -24,6 +24,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 from slack_sdk.errors import SlackObjectFormationError
 from slack_sdk.models.blocks import Block
+from stage import free_port
 
 
 def show(value):
@@ -62,20 +63,13 @@ def serve(directory, certificate, key):
     web = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Webhook)
     threading.Thread(target=web.serve_forever, daemon=True).start()
 
-    class Bound(Controller):
-        """A controller that takes a free port and does not greet itself."""
-
-        def _trigger_server(self):
-            pass
-
-        def port_bound(self):
-            return self.server.sockets[0].getsockname()[1]
-
-    implicit = Bound(Inbox(), hostname='127.0.0.1', port=0, ssl_context=tls)
-    later = Bound(Inbox(), hostname='127.0.0.1', port=0, tls_context=tls, require_starttls=True, authenticator=password, auth_required=True)
+    implicit = Controller(Inbox(), hostname='127.0.0.1', port=free_port(), ssl_context=tls)
+    later = Controller(
+        Inbox(), hostname='127.0.0.1', port=free_port(), tls_context=tls, require_starttls=True, authenticator=password, auth_required=True,
+    )
     implicit.start()
     later.start()
-    show({'http': web.server_address[1], 'smtps': implicit.port_bound(), 'starttls': later.port_bound()})
+    show({'http': web.server_address[1], 'smtps': implicit.port, 'starttls': later.port})
     sys.stdin.read()
 
 
