@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use semgate_approvals::render::{Card, terminal, visible_line};
 use serde_json::{Value, json};
 
 use crate::authority_client::DIRECTORY;
 use crate::client::{Client, Reply};
 use crate::fault::{Doing, Fault};
+use crate::terminal::is_coloured_output;
 use crate::up_directory::UpDirectory;
 
 /// Requests that wait for people: list them, look at one, approve, deny, delegate
@@ -151,7 +153,7 @@ pub async fn run(job: ApprovalsJob, json: bool) -> Result<u8, Fault> {
             let listed = at.open()?.get(&format!("/v1/approvals?state={state}")).await?;
             list(&listed, json);
         }
-        ApprovalsJob::Show { id, at } => show(&at.open()?.get(&path(&id, "")).await?, json),
+        ApprovalsJob::Show { id, at } => show(&at.open()?.get(&path(&id, "")).await?, json)?,
         ApprovalsJob::Approve { id, answer, option, data } => {
             let data: Option<Value> =
                 data.map(|text| serde_json::from_str(&text)).transpose().doing("`--data`")?;
@@ -202,7 +204,12 @@ fn list(listed: &Value, json: bool) {
     }
     for hold in listed.get("approvals").and_then(Value::as_array).into_iter().flatten() {
         let until = hold.get("expires_at").and_then(Value::as_u64).unwrap_or_default();
-        out!("{}  {:<9} until {until}  {}", text(hold, "id"), text(hold, "state"), summary(hold));
+        out!(
+            "{}  {:<9} until {until}  {}",
+            text(hold, "id"),
+            text(hold, "state"),
+            visible_line(&summary(hold))
+        );
     }
 }
 
@@ -223,25 +230,24 @@ fn summary(hold: &Value) -> String {
     format!("{} asks {}: {}", text(asked, "sender"), text(asked, "target"), text(asked, "summary"))
 }
 
-fn show(hold: &Value, json: bool) {
+/// Prints a request as its card: the gateway's words apart from those of the agent.
+///
+/// # Errors
+/// The answer does not show the action that its digest covers.
+fn show(hold: &Value, json: bool) -> Result<(), Fault> {
+    let card = Card::read(hold).ok_or_else(|| {
+        Fault::new("the gateway's answer does not show the action that its digest covers")
+            .hint("do not decide this request; ask the operator of the gateway")
+    })?;
     if json {
         out!("{hold}");
-        return;
+        return Ok(());
     }
-    out!("request   {} ({}, {})", text(hold, "id"), text(hold, "kind"), text(hold, "state"));
-    out!("what      {}", summary(hold));
-    for demand in hold.get("demands").and_then(Value::as_array).into_iter().flatten() {
-        out!("because   {}: {}", text(demand, "policy"), text(demand, "question"));
-    }
-    out!("context   {}", text(hold, "context_urn"));
-    out!("digest    {}", text(hold, "digest"));
-    out!("action    {}", text(hold, "canonical"));
-    let last = hold.get("last_approved").map(|last| text(last, "canonical")).unwrap_or_default();
-    if !last.is_empty() {
-        out!("before    {last}");
-    }
+    out_raw!("{}\n", terminal(&card, is_coloured_output()));
+    out!("state     {}", text(hold, "state"));
     for decision in hold.get("decisions").and_then(Value::as_array).into_iter().flatten() {
         let feedback = text(decision, "feedback");
         out!("decision  {} {} {feedback}", text(decision, "human_id"), text(decision, "decision"));
     }
+    Ok(())
 }

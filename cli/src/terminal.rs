@@ -2,7 +2,7 @@
 
 mod people;
 
-pub use people::{Progress, heading, local};
+pub use people::{Progress, heading, is_coloured_output, local};
 
 use std::fmt;
 use std::io::{IsTerminal, Write};

@@ -113,6 +113,19 @@ pub fn with_humanlayer() -> &'static Path {
     READY.get_or_init(|| environment("requirements-humanlayer.txt", "interop-python-humanlayer"))
 }
 
+/// A command of `tests/interop/channels.py`, with the judges of `tests/interop/requirements-channels.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_channels(words: &[&str]) -> Command {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    let python = READY.get_or_init(|| environment("requirements-channels.txt", "interop-python-channels"));
+    let mut command = Command::new(python);
+    command.arg(script("channels.py")).args(words);
+    command
+}
+
 /// The solver z3 of `tests/interop/requirements-solver.txt`.
 ///
 /// # Panics

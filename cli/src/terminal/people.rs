@@ -24,6 +24,11 @@ fn is_coloured(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// True if standard output shows colour.
+pub fn is_coloured_output() -> bool {
+    is_coloured(&std::io::stdout())
+}
+
 /// The same text; on a coloured stream the known beginnings of its lines have their colours. It must be plain already.
 pub fn tinted(text: String, stream: &impl IsTerminal) -> String {
     if is_coloured(stream) { with_tints(&text) } else { text }

@@ -13,6 +13,7 @@ mod quote;
 mod slack;
 mod teams;
 mod terminal;
+mod view;
 mod visible;
 
 #[cfg(test)]

@@ -135,6 +135,11 @@ impl Card {
         self.takes(Factor::Link)
     }
 
+    /// Returns true if the answer is one of the options.
+    pub(super) fn is_choice(&self) -> bool {
+        self.kind == Some(InteractionKind::Clarification)
+    }
+
     /// The word on the button that answers.
     pub(super) fn yes(&self) -> &'static str {
         match self.kind {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use askama::Template;
 
 use super::card::{Card, Fact, Links};
-use super::quote::{Line, lines, within};
+use super::quote::{Line, lines};
 use crate::InteractionKind;
 
 /// Bytes of agent text in a mail: some mailboxes cut longer messages, and the page shows all of it.
@@ -40,7 +40,7 @@ struct Page<'a> {
 /// # Errors
 /// None in practice: a template that was compiled is written to a string.
 pub fn mail(card: &Card, links: &Links) -> Result<Mail, askama::Error> {
-    let (quoted, cut) = within(lines(&card.quotes), MAX_AGENT_TEXT);
+    let (quoted, cut) = lines(&card.quotes, MAX_AGENT_TEXT);
     let deny = links.deny.as_deref().filter(|_| card.kind != Some(InteractionKind::Notification));
     let page = Page {
         card,

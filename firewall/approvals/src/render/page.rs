@@ -63,7 +63,7 @@ pub fn confirmation(card: &Card, form: Form<'_>) -> Result<String, askama::Error
     let page = Confirmation {
         card,
         facts: &card.facts,
-        lines: lines(&card.quotes),
+        lines: lines(&card.quotes, usize::MAX).0,
         form,
         options,
         verb,

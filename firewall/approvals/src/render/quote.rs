@@ -31,14 +31,27 @@ impl Line {
     }
 }
 
-/// Lines of all quotes.
-pub(super) fn lines(quotes: &[Quote]) -> Vec<Line> {
-    let mut lines = Vec::new();
+/// The lines of a card's quotes that fit into so many bytes; true if some are left out.
+pub(super) fn lines(quotes: &[Quote], bytes: usize) -> (Vec<Line>, bool) {
+    let (mut room, mut cut, mut kept) = (bytes, false, Vec::new());
     for quote in quotes {
-        lines.push(Line::Label(quote.label.clone()));
-        lines.extend(marked(&quote.text).map(Line::Agent));
+        // shown text is never shorter than the text itself
+        let text = prefix(&quote.text, room);
+        cut |= text.len() < quote.text.len();
+        for line in std::iter::once(Line::Label(quote.label.clone())).chain(marked(text).map(Line::Agent)) {
+            match room.checked_sub(line.as_str().len().saturating_add(1)) {
+                Some(left) => room = left,
+                None => return (kept, true),
+            }
+            kept.push(line);
+        }
     }
-    lines
+    (kept, cut)
+}
+
+/// The longest beginning of a text within so many bytes.
+fn prefix(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
 
 /// Agent text, each line with the mark.
@@ -57,22 +70,9 @@ fn marked(text: &str) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// The first lines that fit into this many bytes; true if some are left out.
-pub(super) fn within(lines: Vec<Line>, bytes: usize) -> (Vec<Line>, bool) {
-    let (mut room, all) = (bytes, lines.len());
-    let fits = |line: &Line| {
-        let left = room.checked_sub(line.as_str().len().saturating_add(1));
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    let kept: Vec<Line> = lines.into_iter().take_while(fits).collect();
-    let cut = kept.len() < all;
-    (kept, cut)
-}
-
 /// The first characters of a text that fit into this many UTF-16 units, with a mark if some are left out.
 pub(super) fn short(text: &str, units: usize) -> String {
-    if text.encode_utf16().count() <= units {
+    if text.encode_utf16().take(units.saturating_add(1)).count() <= units {
         return text.to_owned();
     }
     let mut room = units.saturating_sub(1);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::card::Card;
 use super::click::{Choice, Click};
-use super::quote::{Line, lines, short, within};
+use super::quote::{Line, lines, short};
 use crate::{Factor, InteractionKind, Verdict};
 
 /// Characters of a header (Block Kit).
@@ -20,7 +20,7 @@ const MAX_AGENT_TEXT: usize = 12_000;
 
 /// The message for a webhook. A card that cannot show the whole action has no button that decides.
 pub fn slack(card: &Card) -> Value {
-    let (quoted, cut) = within(lines(&card.quotes), MAX_AGENT_TEXT);
+    let (quoted, cut) = lines(&card.quotes, MAX_AGENT_TEXT);
     let mut blocks = vec![
         json!({"type": "header", "text": text(card.title, MAX_HEADER)}),
         section(&card.fact_lines().join("\n")),
@@ -34,9 +34,11 @@ pub fn slack(card: &Card) -> Value {
         blocks
             .push(section("This card is too small for the whole request. Read all of it before you decide."));
     }
-    let elements = elements(card, cut);
-    if !elements.is_empty() {
-        blocks.push(json!({"type": "actions", "elements": elements}));
+    // options have a block of their own, so that all of them fit beside denial and link
+    for elements in [options(card, cut), elements(card, cut)] {
+        if !elements.is_empty() {
+            blocks.push(json!({"type": "actions", "elements": elements}));
+        }
     }
     blocks.push(json!({"type": "context", "elements": [text(&card.elsewhere(), MAX_SECTION)]}));
     // the text for notifications and readers of screens
@@ -67,21 +69,26 @@ fn sections(lines: &[Line]) -> Vec<String> {
     parts
 }
 
+/// A button for each option of a clarification.
+fn options(card: &Card, cut: bool) -> Vec<Value> {
+    let is_open = !cut && card.takes(Factor::Slack) && !card.needs_reason(Verdict::Approved);
+    if !is_open || !card.is_choice() || card.options.len() > MAX_ELEMENTS {
+        return Vec::new();
+    }
+    let options = card.options.iter().enumerate();
+    let buttons = options.map(|(n, option)| {
+        let label = format!("{}: {}", n.saturating_add(1), super::visible_line(&short(option, MAX_BUTTON)));
+        button(card, Choice::Option(n), &label, None)
+    });
+    buttons.collect()
+}
+
+/// The buttons that every card has.
 fn elements(card: &Card, cut: bool) -> Vec<Value> {
     let by_click = !cut && card.takes(Factor::Slack);
-    let choosing = card.kind == Some(InteractionKind::Clarification);
-    // one place is for the denial, one for the link
-    let options_fit = card.options.len() <= MAX_ELEMENTS.saturating_sub(2);
     let mut elements = Vec::new();
-    if by_click && !card.needs_reason(Verdict::Approved) {
-        if choosing && options_fit {
-            elements.extend(card.options.iter().enumerate().map(|(n, option)| {
-                let label = format!("{}: {}", n.saturating_add(1), super::visible_line(option));
-                button(card, Choice::Option(n), &label, None)
-            }));
-        } else if !choosing {
-            elements.push(button(card, Choice::Approve, card.yes(), Some("primary")));
-        }
+    if by_click && !card.needs_reason(Verdict::Approved) && !card.is_choice() {
+        elements.push(button(card, Choice::Approve, card.yes(), Some("primary")));
     }
     if by_click && !card.needs_reason(Verdict::Denied) && card.kind != Some(InteractionKind::Notification) {
         elements.push(button(card, Choice::Deny, "Deny", Some("danger")));

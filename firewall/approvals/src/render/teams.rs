@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::card::{Card, Links};
-use super::quote::{Line, lines, within};
+use super::quote::{Line, lines};
 use crate::{InteractionKind, Verdict};
 
 /// Bytes of agent text: Teams refuses messages above 28 KB, and each line takes about as much again for its element.
@@ -29,7 +29,7 @@ pub fn teams(card: &Card, links: &Links) -> Value {
 }
 
 fn content(card: &Card, links: &Links) -> Value {
-    let (mut quoted, mut cut) = within(lines(&card.quotes), MAX_AGENT_TEXT);
+    let (mut quoted, mut cut) = lines(&card.quotes, MAX_AGENT_TEXT);
     if quoted.len() > MAX_LINES {
         quoted.truncate(MAX_LINES);
         cut = true;

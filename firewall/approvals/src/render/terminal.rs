@@ -17,7 +17,7 @@ pub fn terminal(card: &Card, coloured: bool) -> String {
     for fact in &card.facts {
         let _ = writeln!(shown, "  {bold}{}{plain}: {}", fact.label, fact.value);
     }
-    for line in lines(&card.quotes) {
+    for line in lines(&card.quotes, usize::MAX).0 {
         let _ = match line {
             Line::Label(text) => writeln!(shown, "\n  {bold}{text}{plain}"),
             Line::Agent(text) => writeln!(shown, "  {dim}{text}{plain}"),

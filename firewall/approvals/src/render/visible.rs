@@ -44,10 +44,13 @@ fn code(shown: &mut String, c: char) {
 }
 
 fn is_mark(c: char) -> bool {
-    matches!(get_general_category(c), Category::NonspacingMark | Category::EnclosingMark)
+    !c.is_ascii() && matches!(get_general_category(c), Category::NonspacingMark | Category::EnclosingMark)
 }
 
 fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     let blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}'
         | '\u{ffa0}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
     let category = matches!(
@@ -60,5 +63,5 @@ fn is_hidden(c: char) -> bool {
             | Category::PrivateUse
             | Category::Unassigned
     );
-    c != ' ' && (blank || category || is_unseen(c))
+    blank || category || is_unseen(c)
 }

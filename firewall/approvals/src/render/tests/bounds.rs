@@ -35,7 +35,7 @@ fn check(hold: &Hold) {
 
 #[test]
 fn large_texts_fit_the_bounds() {
-    for text in ["x".repeat(1 << 20), "\n".repeat(20_000), "日".repeat(50_000), "👍\"\\".repeat(9_000)] {
+    for text in ["x".repeat(1 << 20), "\n".repeat(20_000), "日".repeat(20_000), "👍\"\\".repeat(5_000)] {
         for hold in subjects(&text) {
             check(&hold);
         }

@@ -117,10 +117,9 @@ fn a2h_attack_agent_text_imitates_the_card() {
 fn an_option_cannot_take_the_title_of_another_button() {
     let hold = opened(asking(InteractionKind::Clarification, "x", &["Deny", "Approve"]), Vec::new());
     let message = slack(&card(&hold));
-    let actions =
-        message["blocks"].as_array().unwrap().iter().find(|block| block["type"] == "actions").unwrap();
-    let titles: Vec<_> =
-        actions["elements"].as_array().unwrap().iter().map(|one| one["text"]["text"].clone()).collect();
+    let actions = message["blocks"].as_array().unwrap().iter().filter(|block| block["type"] == "actions");
+    let elements = actions.flat_map(|block| block["elements"].as_array().unwrap());
+    let titles: Vec<_> = elements.map(|one| one["text"]["text"].clone()).collect();
     assert_eq!(titles, ["1: Deny", "2: Approve", "Deny", "Open the request"]);
 }
 

@@ -58,9 +58,9 @@ fn a_card_shows_the_difference_to_the_last_approved_action() {
 fn a_decision_that_needs_a_reason_or_a_stronger_proof_has_no_button() {
     let ids = |hold: &Hold| -> Vec<String> {
         let message = slack(&card(hold));
-        let actions = message["blocks"].as_array().unwrap().iter().find(|block| block["type"] == "actions");
-        let elements = actions.unwrap()["elements"].as_array().unwrap().clone();
-        elements.iter().map(|one| one["action_id"].as_str().unwrap().to_owned()).collect()
+        let blocks = message["blocks"].as_array().unwrap().iter().filter(|block| block["type"] == "actions");
+        let elements = blocks.flat_map(|block| block["elements"].as_array().unwrap());
+        elements.map(|one| one["action_id"].as_str().unwrap().to_owned()).collect()
     };
     let with = |reason| opened(action(json!({"amount": 1})), demand(reason));
     assert_eq!(ids(&with(ReasonRule::Never)), ["approve", "deny", "open"]);
@@ -78,8 +78,8 @@ fn a_decision_that_needs_a_reason_or_a_stronger_proof_has_no_button() {
     );
     assert_eq!(ids(&asks(InteractionKind::Solicitation, &[])), ["open"]);
     assert_eq!(ids(&asks(InteractionKind::Notification, &[])), ["approve", "open"]);
-    let many = ["o"; 24];
-    assert_eq!(ids(&asks(InteractionKind::Clarification, &many)), ["deny", "open"]);
+    assert_eq!(ids(&asks(InteractionKind::Clarification, &["o"; 25])).len(), 27);
+    assert_eq!(ids(&asks(InteractionKind::Clarification, &["o"; 26])), ["deny", "open"]);
     let long = opened(action(json!({"note": "x".repeat(13_000)})), demand(ReasonRule::Never));
     assert_eq!(ids(&long), ["open"], "a card that hides a part of the action decides nothing");
 }
@@ -116,6 +116,50 @@ fn one_card_gathers_many_requests_and_decides_none() {
     assert!(message.contains("Number: 30") && message.contains("https://console.test/approvals\""));
     assert!(!message.contains("\"approve\"") && !message.contains("\"deny\"") && !card.takes_link());
     assert!(Card::gathered(&[], None).is_none());
+}
+
+#[test]
+fn a2h_attack_a_gateway_that_shows_another_action_than_its_digest() {
+    let holds = subjects("text\nDigest: forged");
+    for hold in &holds {
+        let (action, interaction) = match &hold.subject {
+            Subject::Action(action) => (json!(action), Value::Null),
+            Subject::Interaction(asked) => (Value::Null, json!(asked)),
+        };
+        let demands: Vec<Value> = hold
+            .demands
+            .iter()
+            .map(|one| {
+                json!({"policy": one.policy, "question": one.question, "quorum": one.quorum, "reason": one.reason, "assurance": one.assurance})
+            })
+            .collect();
+        let view = json!({
+            "id": hold.id, "state": hold.state, "digest": hold.digest, "canonical": hold.canonical, "action": action,
+            "interaction": interaction, "context_urn": hold.urn, "demands": demands, "opened_at": hold.opened_at,
+            "expires_at": hold.expires_at, "last_approved": null,
+        });
+        let background = Background { last_approved: None, page: None };
+        let read = Card::read(&view).unwrap();
+        assert_eq!(terminal(&read, true), terminal(&Card::new(hold, background), true));
+        let other = subjects("other");
+        let other = other.iter().find(|one| one.kind() == hold.kind()).unwrap();
+        for (name, value) in [
+            ("digest", json!(other.digest)),
+            ("canonical", json!(other.canonical)),
+            ("demands", json!([{"policy": "p"}])),
+            ("id", json!("x")),
+        ] {
+            let mut forged = view.clone();
+            forged[name] = value;
+            assert!(Card::read(&forged).is_none(), "{name}");
+        }
+        let mut forged = view.clone();
+        match &other.subject {
+            Subject::Action(action) => forged["action"] = json!(action),
+            Subject::Interaction(asked) => forged["interaction"] = json!(asked),
+        }
+        assert!(Card::read(&forged).is_none());
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Sends every request to the people who may decide it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +80,7 @@ struct Office {
 
 /// Sends requests to people.
 pub(crate) struct Courier {
-    office: Rc<Office>,
+    office: Arc<Office>,
     errands: mpsc::Receiver<Errand>,
     pace: Pace,
     /// People who were notified of each open request.
@@ -101,7 +100,7 @@ impl Courier {
         let links = format!("{}/decide/", url.trim_end_matches('/'));
         let office = Office { desk, channels, config, links, slots: Semaphore::new(AT_ONCE) };
         let (pace, asked, tasks) = (Pace::default(), HashMap::new(), JoinSet::new());
-        Self { office: Rc::new(office), errands, pace, asked, tasks }
+        Self { office: Arc::new(office), errands, pace, asked, tasks }
     }
 
     /// Runs in a `LocalSet` until every sender of errands is gone. Starts with the requests that nobody learnt of before the
@@ -123,7 +122,7 @@ impl Courier {
                 () = tokio::time::sleep(sleep) => {}
             }
             for gathered in self.pace.due(unix_now()) {
-                let office = Rc::clone(&self.office);
+                let office = Arc::clone(&self.office);
                 self.tasks.spawn_local(async move { office.tell_all(gathered).await });
             }
         }
@@ -138,7 +137,7 @@ impl Courier {
                 self.tasks.spawn_local(async move { office.call_back(&id).await });
             }
             Errand::Clicked { url, text, replace } => {
-                let office = Rc::clone(&self.office);
+                let office = Arc::clone(&self.office);
                 self.tasks.spawn_local(async move {
                     let body =
                         json!({"response_type": "ephemeral", "replace_original": replace, "text": text});
@@ -152,7 +151,7 @@ impl Courier {
     }
 
     fn ask(&mut self, id: &HoldId) {
-        let office = Rc::clone(&self.office);
+        let office = Arc::clone(&self.office);
         let Some(hold) = office.desk.hold(id).filter(|hold| hold.state.is_open()) else { return };
         let asked = self.asked.entry(id.clone()).or_default();
         let now = unix_now();
@@ -179,12 +178,13 @@ impl Office {
     }
 
     /// Sends one request to these people. A request that nobody can get or see has failed.
-    async fn tell(self: Rc<Self>, hold: Arc<Hold>, people: Vec<HumanCard>, is_first: bool) {
+    async fn tell(self: Arc<Self>, hold: Arc<Hold>, people: Vec<HumanCard>, is_first: bool) {
         let mut sending = JoinSet::new();
+        let card = Arc::new(self.card(&hold));
         for human in people {
-            let (office, hold) = (Rc::clone(&self), Arc::clone(&hold));
+            let (office, hold, card) = (Arc::clone(&self), Arc::clone(&hold), Arc::clone(&card));
             sending.spawn_local(async move {
-                match office.send(&hold, &human).await {
+                match office.send(&hold, &human, &card).await {
                     Ok(()) => true,
                     Err(why) => {
                         tracing::warn!(human = %human.id, request = %hold.id, %why, "a person was not reached");
@@ -199,12 +199,11 @@ impl Office {
         }
     }
 
-    async fn send(&self, hold: &Hold, human: &HumanCard) -> Result<(), ChannelFault> {
+    async fn send(&self, hold: &Hold, human: &HumanCard, card: &Card) -> Result<(), ChannelFault> {
         let _slot = self.slots.acquire().await.map_err(|_| ChannelFault::Unreachable)?;
-        let card = self.card(hold);
         let human = &self.desk.opened(human);
-        let links = self.draw(hold, human, &card).await?;
-        self.channels.notify(&card, &links, human).await?;
+        let links = self.draw(hold, human, card).await?;
+        self.channels.notify(card, &links, human).await?;
         self.sent(hold.id.clone(), human.id.clone()).await;
         Ok(())
     }
@@ -247,7 +246,7 @@ impl Office {
     }
 
     /// Sends the list of requests that exceeded a person's pace.
-    async fn tell_all(self: Rc<Self>, gathered: Gathered) {
+    async fn tell_all(self: Arc<Self>, gathered: Gathered) {
         let Gathered { human, ids } = gathered;
         let is_open = |hold: &Arc<Hold>| hold.state.is_open();
         let holds: Vec<Arc<Hold>> = ids.iter().filter_map(|id| self.desk.hold(id)).filter(is_open).collect();

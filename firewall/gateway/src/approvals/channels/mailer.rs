@@ -7,7 +7,7 @@ use std::time::Duration;
 use lettre::message::header::{Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
+use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters, TlsVersion};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use semgate_approvals::render::{Card, Links, mail};
@@ -99,7 +99,8 @@ impl Mailer {
 }
 
 fn tls(config: &MailConfig) -> Result<TlsParameters, RunFault> {
-    let mut builder = TlsParameters::builder(config.server.host.clone());
+    let builder = TlsParameters::builder(config.server.host.clone());
+    let mut builder = builder.set_min_tls_version(TlsVersion::Tlsv13);
     if let Some(path) = &config.roots {
         builder = builder.certificate_store(CertificateStore::None);
         let what = "roots of the mail server";

@@ -1,5 +1,6 @@
 //! One message to one person, on the first channel that takes it.
 
+use std::fmt;
 use std::time::Duration;
 
 use base64::Engine;
@@ -27,17 +28,24 @@ const TIME: Duration = Duration::from_secs(10);
 const TOKEN: usize = 32;
 
 /// The reason why a person was not reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelFault {
     /// No address of the person's card belongs to a channel of this gateway.
-    #[error("the person has no address at a channel of this gateway")]
     NoAddress,
     /// The channel refuses this address for good.
-    #[error("the channel refused the address")]
     Refused,
     /// The channel did not answer, or not with success.
-    #[error("the channel could not be reached")]
     Unreachable,
+}
+
+impl fmt::Display for ChannelFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoAddress => "the person has no address at a channel of this gateway",
+            Self::Refused => "the channel refused the address",
+            Self::Unreachable => "the channel could not be reached",
+        })
+    }
 }
 
 /// A way to people. The order is that of the proof that an answer gives.
