@@ -114,7 +114,10 @@ fn a_payment_waits_for_a_person_and_then_passes_once() {
     assert_eq!(hold["action"]["instances"][0]["value"]["amount"], json!(900));
     assert_eq!(hold["demands"][0]["question"], "the treasurer signs these");
     let decided = house.bob().decide("approve", &hold).json();
-    assert_eq!((&decided["state"], &decided["decisions"][0]["human_id"]), (&json!("APPROVED"), &json!("human://bob.sre")));
+    assert_eq!(
+        (&decided["state"], &decided["decisions"][0]["human_id"]),
+        (&json!("APPROVED"), &json!("human://bob.sre"))
+    );
     passes_once(&house, "900");
     let verdicts = |digest: &Value| -> Vec<String> {
         let all = records(&house.gateway);
@@ -165,7 +168,8 @@ fn the_command_line_lists_shows_and_approves() {
     std::thread::scope(|scope| {
         let held = scope.spawn(|| up.post("retailer-7", &url, &[], payment("m-1", "900").as_bytes()));
         let run = |words: &[&str]| {
-            let output = up.semgate(&[&["--json", "approvals"], words, &["--dir", up.dir.to_str().unwrap()]].concat());
+            let output =
+                up.semgate(&[&["--json", "approvals"], words, &["--dir", up.dir.to_str().unwrap()]].concat());
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             serde_json::from_slice::<Value>(&output.stdout).unwrap()
         };

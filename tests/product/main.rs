@@ -1,8 +1,8 @@
 //! The whole product through the running binary, and the rules that its source keeps.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod architecture;
 mod approvals;
+mod architecture;
 mod authority;
 mod bundle;
 mod cards;

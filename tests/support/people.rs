@@ -21,7 +21,8 @@ impl<'u> Person<'u> {
 
     pub fn get(&self, path: &str) -> Answer {
         let url = format!("{}{path}", self.url);
-        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", super::address(&url));
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", super::address(&url));
         let mut stream = self.up.connect(Some(self.name), &url);
         stream.write_all(request.as_bytes()).unwrap();
         Answer::read(&mut stream)

@@ -36,7 +36,12 @@ fn a2h_attack_used_twice() {
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
-    assert!(answers.iter().filter(|answer| answer.status != 200).all(|answer| answer.code().starts_with("approval_")));
+    assert!(
+        answers
+            .iter()
+            .filter(|answer| answer.status != 200)
+            .all(|answer| answer.code().starts_with("approval_"))
+    );
     assert_eq!(house.behind.received(), 1);
 }
 
@@ -93,7 +98,8 @@ fn a2h_attack_a_caller_names_a_person_in_a_header() {
     let house = House::asking("");
     house.refused("900", "approval_pending");
     let hold = house.bob().asked();
-    let path = format!("https://{}/v1/approvals/{}/approve", house.gateway.people, hold["id"].as_str().unwrap());
+    let path =
+        format!("https://{}/v1/approvals/{}/approve", house.gateway.people, hold["id"].as_str().unwrap());
     let headers = [("semgate-person", "human://bob.sre"), ("semgate-factor", "certificate")];
     let body = json!({"digest": hold["digest"]}).to_string();
     assert_eq!(house.up.post("treasurer-1", &path, &headers, body.as_bytes()).code(), "forbidden");
@@ -128,7 +134,13 @@ fn a2h_attack_revoked_while_pending() {
     house.refused("900", "approval_pending");
     house.bob().decide("approve", &house.bob().asked());
     let output = house.up.semgate(&[
-        "context", "revoke", "payment:v1.1", "--reason", "wrong", "--dir", house.up.dir.to_str().unwrap(),
+        "context",
+        "revoke",
+        "payment:v1.1",
+        "--reason",
+        "wrong",
+        "--dir",
+        house.up.dir.to_str().unwrap(),
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     wait_for("the revocation", || {

@@ -86,11 +86,18 @@ fn a_damaged_or_unsigned_journal_stops_the_start() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("human://bob.sre", "human://alice.eng")).unwrap();
     let config = state.with_extension("toml");
-    let run = std::process::Command::new(crate::support::SEMGATE).args(["firewall", "run", "--config"]).arg(&config).output().unwrap();
+    let run = std::process::Command::new(crate::support::SEMGATE)
+        .args(["firewall", "run", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(!run.status.success() && errors.contains("did not sign"), "{errors}");
     std::fs::write(&path, &text).unwrap();
     house.gateway.start_again();
-    wait_for("the gateway", || (crate::support::plain_get(&format!("http://{}/readyz", house.gateway.admin)).status == 200).then_some(()));
+    wait_for("the gateway", || {
+        (crate::support::plain_get(&format!("http://{}/readyz", house.gateway.admin)).status == 200)
+            .then_some(())
+    });
     passes_once(&house, "900");
 }

@@ -63,7 +63,9 @@ fn an_approval_serves_the_same_action_again_where_the_policy_says_so() {
 
 #[test]
 fn a2h_escalates() {
-    let house = House::asking("@approvers(\"capability:kubernetes\") @approve_within(\"2m\") @escalate(\"30s to human://alice.eng\")");
+    let house = House::asking(
+        "@approvers(\"capability:kubernetes\") @approve_within(\"2m\") @escalate(\"30s to human://alice.eng\")",
+    );
     house.refused("900", "approval_pending");
     assert!(house.person("alice.eng").list("open").is_empty());
     let hold = wait_for("the escalation", || house.person("alice.eng").list("open").first().cloned());
