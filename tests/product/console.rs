@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support;
 use support::console::{Console, PEOPLE};
-use support::{SEMGATE, Up};
+use support::{SEMGATE, Up, wait_for};
 
 /// The pages, and the people who may open each: `v`iewer, a`u`ditor, `o`perator, `a`pprover. `bob.sre` has all roles.
 const PAGES: [(&str, &str, &[&str]); 24] = [
@@ -203,4 +203,89 @@ fn the_configuration_is_checked_without_binding_a_port() {
         !refused.status.success() && shown.contains("line 2") && shown.contains("did you mean"),
         "{shown}"
     );
+}
+
+/// Payments over 500 need a person; waits until the gateway knows it.
+fn ask_about_payments(up: &Up) {
+    let text = "@id(\"large\") @approve(\"the treasurer signs these\") permit (principal in Group::\"partners\", \
+                action == Action::\"REQUEST\", resource is payment::transfer) \
+                when { resource.amount.greaterThan(decimal(\"500.0\")) };\n";
+    std::fs::write(up.path("/policies").join("large.cedar"), text).unwrap();
+    let digest = support::policies::digest_of(&up.path("/policies"));
+    wait_for("the new policies", || {
+        let status = support::plain_get(&format!("{}/status", up.text("/admin_url"))).json();
+        status["policies"]["digest"].as_str().is_some_and(|live| digest.contains(live)).then_some(())
+    });
+}
+
+fn pay(up: &Up, amount: u32) -> serde_json::Value {
+    let transfer = format!(r#"{{"sender_id":"a","receiver_id":"b","amount":{amount},"currency":"USD"}}"#);
+    up.say(&["payment:v1.1", "transfer", &transfer, "--performative", "REQUEST"]).1
+}
+
+/// The path of the one open request on the page of the inbox.
+fn asked(bob: &support::console::Browser<'_>) -> String {
+    wait_for("a request in the inbox", || {
+        let inbox = bob.page("/approvals");
+        let link = inbox.split("href=\"/approvals/").nth(1)?;
+        Some(format!("/approvals/{}", link.split('"').next()?))
+    })
+}
+
+fn digest_on(page: &str) -> String {
+    page.split("name=\"digest\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_person_approves_exactly_the_action_on_the_page_and_denies_another() {
+    let up = Up::start();
+    ask_about_payments(&up);
+    let console = Console::start(&up, "", "");
+    let bob = console.log_in("bob.sre");
+    let before = up.received();
+    std::thread::scope(|scope| {
+        let paid = scope.spawn(|| pay(&up, 900));
+        let path = asked(&bob);
+        let (target, query) = path.split_once('?').unwrap();
+        let page = bob.page(&path);
+        assert!(page.contains("&quot;amount&quot;: 900"), "{page}");
+        assert!(page.contains("the treasurer signs these"), "{page}");
+        let digest = digest_on(&page);
+        let other = format!("sha-256:{}", "0".repeat(64));
+        let wrong = bob.post(&path, &format!("{target}/approve"), &format!("{query}&digest={other}"));
+        assert_eq!(wrong.status, 409, "another digest decides nothing");
+        assert_eq!(up.received(), before);
+        let form = format!("gateway=up&digest={digest}");
+        let vi = console.log_in("vi");
+        let turned = vi.post("/", &format!("{target}/approve"), &form);
+        assert_eq!(turned.status, 403, "a viewer approves nothing");
+        let approved = bob.post(&path, &format!("{target}/approve"), &form);
+        assert_eq!(approved.status, 303, "{}", String::from_utf8_lossy(&approved.body));
+        let said = paid.join().unwrap();
+        assert_eq!(said["verdict"], "ALLOWED", "{said}");
+    });
+    assert_eq!(up.received(), before + 1);
+    std::thread::scope(|scope| {
+        let paid = scope.spawn(|| pay(&up, 9000));
+        let path = asked(&bob);
+        let page = bob.page(&path);
+        assert!(page.contains("Difference to the last approved one"), "{page}");
+        assert!(page.contains("<ins>+") && page.contains("<del>"), "{page}");
+        let form = format!("gateway=up&digest={}&reason=no", digest_on(&page));
+        let denied = bob.post(&path, &format!("{}/deny", path.split('?').next().unwrap()), &form);
+        assert_eq!(denied.status, 303, "{}", String::from_utf8_lossy(&denied.body));
+        let said = paid.join().unwrap();
+        assert_eq!(said["code"], "approval_denied", "{said}");
+    });
+    assert_eq!(up.received(), before + 1);
+    let audit = std::fs::read_to_string(up.dir.join("console-audit.jsonl")).unwrap();
+    for (act, outcome) in
+        [("approve", "intended"), ("approve", "done"), ("deny", "intended"), ("deny", "done")]
+    {
+        let is = |line: &str| {
+            line.contains(&format!("\"act\":\"{act}\""))
+                && line.contains(&format!("\"outcome\":\"{outcome}\""))
+        };
+        assert!(audit.lines().any(is), "{act} {outcome}: {audit}");
+    }
 }

@@ -54,7 +54,7 @@ pub fn certify(up: &Up, name: &str, usage: &str, id: &str) {
 }
 
 impl<'u> Console<'u> {
-    /// Starts one beside `up`; `gateway` is added to the table of its gateway, `more` to the settings before all tables.
+    /// Starts one beside `up`; `gateway` stands after the table of its gateway, `more` to the settings before all tables.
     pub fn start(up: &'u Up, gateway: &str, more: &str) -> Self {
         certify(up, "console-server", "server", "spiffe://semgate.test/console-server");
         certify(up, "console", "agent", "spiffe://semgate.test/console");
@@ -189,9 +189,10 @@ fn settings(up: &Up, listen: &str, gateway: &str, more: &str) -> String {
          [tls]\ncertificate = \"agents/console-server.pem\"\nkey = \"agents/console-server.key\"\n\
          [identity]\ncertificate = \"agents/console.pem\"\nkey = \"agents/console.key\"\n\
          [authority]\nurl = \"{}\"\nroots = \"{roots}\"\n\
-         [[gateway]]\nname = \"up\"\nadmin = \"{}\"\nroots = \"{roots}\"\n{gateway}\n{people}",
+         [[gateway]]\nname = \"up\"\nadmin = \"{}\"\napprovals = \"{}\"\nroots = \"{roots}\"\n{gateway}\n{people}",
         up.path("/audit").display(),
         up.text("/authority_url"),
         up.text("/admin_url"),
+        up.text("/people_url"),
     )
 }

@@ -209,11 +209,7 @@ pub(crate) async fn deny(visit: Visit) -> Answer {
 /// `POST /approvals/{id}/delegate`
 pub(crate) async fn delegate(visit: Visit) -> Answer {
     let (gateway, _) = find(&visit).await?;
-    let mut body = Map::new();
-    body.insert("to".to_owned(), visit.form.need("to")?.into());
-    if let Some(reason) = visit.form.get("reason") {
-        body.insert("reason".to_owned(), reason.into());
-    }
+    let body = Map::from_iter([("to".to_owned(), visit.form.need("to")?.into())]);
     decide(&visit, &gateway, "delegate", body).await
 }
 
