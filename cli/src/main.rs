@@ -40,6 +40,7 @@ mod fault;
 mod findings;
 mod firewall;
 mod health;
+mod humans;
 mod init;
 mod log;
 mod logging;
@@ -108,6 +109,8 @@ enum Job {
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Approvals(approvals::ApprovalsJob),
+    #[command(subcommand)]
+    Humans(humans::HumansJob),
     #[command(subcommand)]
     Authority(authority::AuthorityJob),
     #[command(subcommand)]
@@ -181,6 +184,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Protect(protect) => block_on(protect.run(json)),
         Job::Init(init) => block_on(init.run(json)),
         Job::Approvals(job) => block_on(approvals::run(job, json)),
+        Job::Humans(job) => block_on(humans::run(job, json)),
         Job::Authority(job) => authority::run(job, inherited, json),
         Job::Context(job) => block_on(context::run(job, json)),
         Job::Firewall(job) => firewall::run(job, inherited, json),

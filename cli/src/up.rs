@@ -47,6 +47,9 @@ pub struct UpArgs {
     /// The gateway's address for A2A (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub a2a: Option<SocketAddr>,
+    /// Where agents ask people (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub a2h: Option<SocketAddr>,
     /// The gateway's admin address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
@@ -67,6 +70,7 @@ impl UpArgs {
             authority_admin: None,
             l8: None,
             a2a: None,
+            a2h: None,
             admin: None,
             people: None,
             agent: None,

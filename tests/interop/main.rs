@@ -6,6 +6,7 @@ mod client;
 mod console;
 mod credentials;
 mod grpc;
+mod humanlayer;
 mod js;
 mod mcp;
 mod mcp_conformance;

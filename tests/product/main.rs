@@ -30,6 +30,7 @@ mod monitoring;
 mod ocsf;
 mod open_places;
 mod operator;
+mod people;
 mod policy;
 mod references;
 mod relayed;

@@ -103,6 +103,16 @@ pub fn with_openmetrics() -> &'static Path {
     READY.get_or_init(|| environment("requirements-openmetrics.txt", "interop-python-openmetrics"))
 }
 
+/// The same with clients of HumanLayer and gotoHuman, of `tests/interop/requirements-humanlayer.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_humanlayer() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-humanlayer.txt", "interop-python-humanlayer"))
+}
+
 /// The solver z3 of `tests/interop/requirements-solver.txt`.
 ///
 /// # Panics

@@ -6,7 +6,10 @@ use serde_json::{Map, Value, json};
 const NAMING: [&str; 3] = ["concept_type", "concept", "task"];
 
 /// The lines whose concepts it restates; for others it only confirms receipt.
-const KNOWN_LINES: [&str; 4] = ["travel", "supplyChain", "payment", "snl"];
+const KNOWN_LINES: [&str; 5] = ["travel", "supplyChain", "payment", "snl", "devops"];
+
+/// Tasks of operations, which it only says to have done.
+const OPERATIONS: [&str; 2] = ["patchConfig", "rolloutRestart"];
 
 /// An answer in words of the same context.
 #[derive(Debug, PartialEq)]
@@ -28,6 +31,9 @@ pub fn answer(urn: &str, content: &Value) -> Answer {
             "INFORM",
             json!({ "task": "bookFlight", "booking_reference": "SEMGATE1", "status": "confirmed" }),
         );
+    }
+    if let Some(task) = instances.iter().find_map(|i| named(i).filter(|name| OPERATIONS.contains(name))) {
+        return Answer::Says("INFORM", json!({ "task": task, "status": "done" }));
     }
     let line = urn.strip_prefix("urn:contexts:").and_then(|rest| rest.split(':').next());
     let restates = line.is_some_and(|line| KNOWN_LINES.contains(&line));

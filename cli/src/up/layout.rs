@@ -30,6 +30,8 @@ pub const SAMPLE_AGENT: &str = "wholesaler-1";
 pub const OPERATOR: &str = "operator";
 /// The name of the gateway.
 pub const GATEWAY: &str = "gateway";
+/// The gateway, as the sender of what people answer.
+pub const DESK: &str = "people";
 /// The console, which acts for the people it has logged in.
 pub const CONSOLE: &str = "console";
 /// The key that issues certificates of TLS.
@@ -40,11 +42,12 @@ pub const LOCK_SECRET: &str = "firewall/lock.secret";
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
 /// Agents that may speak: name, and credentials in the shipped entity file.
-const AGENTS: [(&str, &[&str]); 5] = [
+const AGENTS: [(&str, &[&str]); 6] = [
     ("retailer-7", &[]),
     ("public-webapp-3", &[]),
     ("treasurer-1", &["high-value-authorized"]),
     ("courier-5", &[]),
+    ("sre-bot-1", &[]),
     (OPERATOR, &[]),
 ];
 
@@ -74,7 +77,7 @@ pub struct Layout {
 /// The SPIFFE id of a name.
 pub fn spiffe(name: &str) -> String {
     match name {
-        OPERATOR | GATEWAY | CONSOLE => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        OPERATOR | GATEWAY | CONSOLE | DESK => format!("spiffe://{TRUST_DOMAIN}/{name}"),
         _ if HUMANS.iter().any(|(human, ..)| *human == name) => {
             format!("spiffe://{TRUST_DOMAIN}/human/{name}")
         }
@@ -107,10 +110,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
     let mut ports = Ports::default();
     let notes = if dir.join(UP_TOML).exists() {
-        if [args.authority, args.authority_admin, args.l8, args.a2a, args.admin, args.people, args.agent]
-            .iter()
-            .any(Option::is_some)
-        {
+        if addresses(args).iter().any(Option::is_some) {
             tell(
                 "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
             );
@@ -147,6 +147,11 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
     names.map(|name| (name.to_owned(), spiffe(name))).collect()
 }
 
+/// The addresses of the command line, in the order of their ports.
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 8] {
+    [args.authority, args.authority_admin, args.l8, args.a2a, args.a2h, args.admin, args.people, args.agent]
+}
+
 fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let dir = &args.dir;
     for part in
@@ -155,15 +160,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, admin, people, agent] = ports.fill([
-        args.authority,
-        args.authority_admin,
-        args.l8,
-        args.a2a,
-        args.admin,
-        args.people,
-        args.agent,
-    ])?;
+    let [authority, authority_admin, l8, a2a, a2h, admin, people, agent] = ports.fill(addresses(args))?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
@@ -173,7 +170,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         write_once(&dir.join(POLICIES).join(name), text.as_bytes())?;
     }
     write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
-    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, admin, people, agent]);
+    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, admin, people, agent]);
     for (name, ..) in HUMANS {
         write_once(&dir.join(HUMANS_DIR).join(format!("{name}.json")), card(name)?.as_bytes())?;
     }
@@ -213,10 +210,10 @@ pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr>
     all
 }
 
-fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 5]) -> String {
-    let [l8, a2a, admin, people, agent] = at;
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 6]) -> String {
+    let [l8, a2a, a2h, admin, people, agent] = at;
     let roots = roots.display();
-    let (receiver, console) = (spiffe(SAMPLE_AGENT), spiffe(CONSOLE));
+    let (receiver, console, desk) = (spiffe(SAMPLE_AGENT), spiffe(CONSOLE), spiffe(DESK));
     let contexts = "contexts = [\"*\"]";
     let handshake = format!(
         "handshake = {{ certificate = \"{}\", key = \"{}\" }}",
@@ -272,6 +269,13 @@ receiver = "{receiver}"
 upstream = "http://{agent}/a2a"
 {contexts}
 {handshake}
+
+[[route]]
+name = "a2h"
+listen = "{a2h}"
+binding = "a2h"
+receiver = "{desk}"
+default_human = "human://bob.sre"
 "#
     )
 }

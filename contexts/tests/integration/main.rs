@@ -1,6 +1,7 @@
 //! Documents, schemas and comparisons through the public interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod a2h_vectors;
 mod case_twins;
 mod closing_properties;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@
 mod ask;
 mod decide;
 mod due;
+mod links;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::{
 
 pub use ask::{Asked, Question};
 pub use decide::{Answer, Reply};
+use links::Links;
+pub use links::{Link, token_hash};
 
 /// Open holds of all senders: an index of this size takes some ten megabytes, and no team answers more in a day.
 const MAX_OPEN: usize = 16_384;
@@ -53,6 +56,7 @@ pub struct Book {
     ends: u64,
     last_approved: HashMap<Arc<str>, (Arc<str>, u64)>,
     statuses: BTreeMap<HumanId, HumanStatus>,
+    links: Links,
 }
 
 impl Book {
@@ -69,6 +73,7 @@ impl Book {
             ends: 0,
             last_approved: HashMap::new(),
             statuses: BTreeMap::new(),
+            links: Links::default(),
         }
     }
 
@@ -85,6 +90,11 @@ impl Book {
     /// The newest hold of an action.
     pub fn by_digest(&self, digest: ActionDigest) -> Option<&Arc<Hold>> {
         self.holds.get(self.by_digest.get(&digest)?)
+    }
+
+    /// The link that this token opens. A token of a hold that is no longer open, or that its person decided, opens none.
+    pub fn link(&self, token: &str) -> Option<&Link> {
+        self.links.get(token)
     }
 
     /// Every hold in memory, in no order.
@@ -129,7 +139,7 @@ impl Book {
         let statuses = self.statuses.iter();
         let statuses =
             statuses.map(|(human, status)| Event::Status { human: human.clone(), status: *status });
-        opened.chain(statuses).collect()
+        opened.chain(statuses).chain(self.links.events()).collect()
     }
 
     /// Applies an event. An event about an unknown hold changes nothing.
@@ -144,6 +154,13 @@ impl Book {
                     hold.state = HoldState::Sent;
                 }
             }),
+            Event::Linked { id, human, verdict, hash } => {
+                let is_open = self.holds.get(id).is_some_and(|hold| hold.state.is_open());
+                if is_open {
+                    let link = Link { id: id.clone(), human: human.clone(), verdict: *verdict };
+                    self.links.add(hash, link);
+                }
+            }
             Event::Seen { id, .. } => self.change(id, |hold| {
                 if hold.state.is_open() {
                     hold.state = HoldState::Seen;
@@ -151,6 +168,7 @@ impl Book {
             }),
             Event::Decided { id, decision, settled, use_by } => {
                 self.change(id, |hold| decided(hold, decision, *settled, *use_by));
+                self.links.burn(id, &decision.human_id);
                 self.remember(id);
             }
             Event::Delegated { id, to, .. } => self.change(id, |hold| {
@@ -217,6 +235,9 @@ impl Book {
         let was_final = due_at(&shared).is_none();
         change(Arc::make_mut(&mut shared));
         self.count(&shared);
+        if !shared.state.is_open() {
+            self.links.end(id);
+        }
         let ends = !was_final && due_at(&shared).is_none();
         self.holds.insert(id.clone(), shared);
         if ends {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Decision, Hold, HoldId, HumanId, HumanStatus};
+use crate::{Decision, Hold, HoldId, HumanId, HumanStatus, Verdict};
 
 /// An end that no person decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,17 @@ pub enum Event {
         id: HoldId,
         /// The person.
         human: HumanId,
+    },
+    /// A person got a link with a single-use token.
+    Linked {
+        /// The hold.
+        id: HoldId,
+        /// The person.
+        human: HumanId,
+        /// The answer that the link offers.
+        verdict: Verdict,
+        /// Hash of the token; the token itself is kept nowhere.
+        hash: String,
     },
     /// A person looked at it.
     Seen {
@@ -94,6 +105,7 @@ impl Event {
         match self {
             Self::Opened(hold) => Some(&hold.id),
             Self::Sent { id, .. }
+            | Self::Linked { id, .. }
             | Self::Seen { id, .. }
             | Self::Decided { id, .. }
             | Self::Delegated { id, .. }

@@ -56,8 +56,10 @@ pub enum Subject {
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// Yes; for other kinds than a permission: answered.
+    #[serde(alias = "TRUE", alias = "ALLOW")]
     Approved,
     /// No.
+    #[serde(alias = "FALSE", alias = "DENY")]
     Denied,
 }
 

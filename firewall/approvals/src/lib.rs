@@ -13,21 +13,28 @@ mod action;
 mod book;
 mod event;
 mod fault;
+mod find;
 mod hold;
 mod human;
 mod id;
 mod interaction;
 mod proof;
+pub mod render;
+mod required_input;
 
+#[cfg(test)]
+mod people_tests;
 #[cfg(test)]
 mod tests;
 
 pub use action::{Action, ActionDigest, ActionInstance};
-pub use book::{Answer, Asked, Book, BookSettings, Question, Reply};
+pub use book::{Answer, Asked, Book, BookSettings, Link, Question, Reply, token_hash};
 pub use event::{End, Event};
 pub use fault::ApprovalFault;
+pub use find::{ListedHuman, find};
 pub use hold::{Decision, Factor, Hold, HoldState, Subject, Verdict};
 pub use human::{HumanCard, HumanRegistry, HumanStatus, Profile};
 pub use id::{HoldId, HumanId};
 pub use interaction::{Interaction, InteractionKind};
 pub use proof::{Approved, Used};
+pub use required_input::RequiredInput;

@@ -3,13 +3,16 @@
 //! A thread of its own owns the [`Journal`]. Every change of the book is on disk before anybody learns of it, so a crash at any
 //! point neither loses an answer nor allows a second use.
 
+pub(crate) mod channels;
 pub(crate) mod desk;
+pub(crate) mod enrol;
 pub(crate) mod humans;
 mod journal;
 mod keys;
 pub(crate) mod listener;
 mod records;
 mod scribe;
+pub(crate) mod seal;
 mod view;
 
 #[cfg(test)]
@@ -42,8 +45,9 @@ impl Approvals {
     pub(crate) fn open(config: &Config) -> Result<Option<Self>, RunFault> {
         let Some(settings) = &config.approvals else { return Ok(None) };
         let settings = Arc::new(settings.clone());
-        let keys = keys::ApprovalKeys::open(&config.state)?;
-        let registry = humans::load(&settings.humans)?;
+        let cards = settings.card_key.as_deref().map(seal::CardKey::open).transpose()?;
+        let keys = keys::ApprovalKeys::open(&config.state)?.with_cards(cards);
+        let registry = humans::load(&settings)?;
         let (book, journal) = journal::Journal::open(&config.state, settings.book(), &keys)?;
         let (desk, scribe) = desk::pair(book, journal, registry, keys);
         Ok(Some(Self { desk, scribe, config: settings }))

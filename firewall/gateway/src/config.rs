@@ -4,6 +4,7 @@
 mod address;
 mod admin;
 mod approvals;
+mod channels;
 mod fault;
 mod kinds;
 mod limits;
@@ -36,6 +37,7 @@ use read::{between, checked, fault, number, one, text};
 pub use address::{Endpoint, Listen, Upstream};
 pub use admin::{AdminConfig, ProbeConfig};
 pub use approvals::ApprovalsConfig;
+pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;

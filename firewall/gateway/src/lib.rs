@@ -20,6 +20,7 @@ mod run;
 mod server;
 mod upstream;
 
+pub use approvals::seal::{CardKey, is_sealed};
 pub use config::{Config, ConfigFault, Limits};
 pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;

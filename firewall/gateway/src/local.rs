@@ -1,4 +1,5 @@
-//! Answers that the gateway gives by itself: cards, metadata, handshakes, groups, tool lists and clarifications.
+//! Answers that the gateway gives by itself: cards, metadata, handshakes, groups, tool lists, clarifications and requests
+//! to people.
 
 pub(crate) mod card;
 mod card_request;
@@ -7,6 +8,7 @@ mod group;
 mod handshake;
 mod handshake_relay;
 mod metadata;
+mod people;
 mod tool_list;
 
 use http::header::IF_NONE_MATCH;

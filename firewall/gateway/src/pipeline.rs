@@ -109,6 +109,9 @@ impl Exchange<'_> {
     pub(crate) async fn pass(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
         let (admitted, arrived) = self.arrived(received)?;
         let permit = self.inspect(peer, &admitted, arrived).await?;
+        if self.worker.rules.binding.protocol().traits().answered_here {
+            return Box::pin(self.about_people(permit, &admitted)).await;
+        }
         let inspector = &self.worker.shared.inspector;
         let permit = match inspector.clarify(permit, self.decision, self.worker.shared.now()) {
             Ok(Clarification::Forward(permit)) => permit,

@@ -45,4 +45,6 @@ pub struct Outgoing {
     pub call: Call,
     /// Exact bytes as received.
     pub body: Bytes,
+    /// The inspected bytes.
+    pub judged: Bytes,
 }

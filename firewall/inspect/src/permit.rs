@@ -277,8 +277,8 @@ impl Permit {
         if let Some(asking) = &self.sent.asking {
             asking.sent();
         }
-        let Arrived { call, body, .. } = self.arrived;
-        (Outgoing { call, body }, self.sent)
+        let Arrived { call, body, judged } = self.arrived;
+        (Outgoing { call, body, judged }, self.sent)
     }
 
     pub(crate) fn sent(&self) -> &Sent {

@@ -3,6 +3,7 @@
 use crate::{
     Binding, MessageFault,
     a2a::{Operation, Version, grpc},
+    a2h::{Dialect, PeopleOperation},
     mcp,
 };
 use semgate_contexts::json::Json;
@@ -18,6 +19,8 @@ pub enum Form {
     Rest(Operation),
     /// A2A's gRPC: the path names the method, and its parameters are judged ([`crate::a2a::grpc::request`]).
     Grpc(Operation),
+    /// A2H: the path names operation and dialect, and the parameters are judged ([`crate::a2h::params`]).
+    A2h(PeopleOperation, Dialect),
 }
 
 impl Form {
@@ -25,7 +28,7 @@ impl Form {
     pub const fn operation(self) -> Option<Operation> {
         match self {
             Self::Rest(operation) | Self::Grpc(operation) => Some(operation),
-            Self::Native | Self::JsonRpc => None,
+            Self::Native | Self::JsonRpc | Self::A2h(..) => None,
         }
     }
 
@@ -69,6 +72,12 @@ impl Call {
         Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
+    /// A request to the gateway about people.
+    pub const fn a2h(operation: PeopleOperation, dialect: Dialect) -> Self {
+        let form = Form::A2h(operation, dialect);
+        Self { binding: Binding::A2h, version: Version::V10, form, mcp: None }
+    }
+
     /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
     pub fn notification(version: Version) -> Self {
         Self::json(version, Some(Operation::SubscribeToTask))
@@ -90,6 +99,7 @@ impl Call {
             Binding::L8 => Self::l8(),
             Binding::A2a => Self::json(Version::parse(version).unwrap_or(Version::V10), None),
             Binding::Mcp => Self::mcp(head),
+            Binding::A2h => Self::a2h(PeopleOperation::Interact, Dialect::Own),
         }
     }
 

@@ -17,11 +17,13 @@ pub enum Binding {
     A2a,
     /// MCP over streamable HTTP.
     Mcp,
+    /// A2H: agents ask people, and the gateway answers.
+    A2h,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::L8, Self::A2a, Self::Mcp];
+    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -32,6 +34,7 @@ impl Binding {
             Self::L8 => "l8",
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
+            Self::A2h => "a2h",
         }
     }
 

@@ -42,6 +42,7 @@ impl Protocol for L8 {
             turns: Turns::Pairs,
             stream: StreamRules::Messages,
             calls_tools: false,
+            answered_here: false,
             names_context_in_replies: true,
             claim_hint: "",
             version_hint: a2a::VERSION_HINT,

@@ -3,6 +3,7 @@
 use crate::{
     Asked, Binding, Call, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId,
     a2a::{self, AgentError, Operation, TaskList},
+    a2h::A2h,
     mcp::{self, Mcp},
     native::L8,
     removal::Walk,
@@ -123,6 +124,8 @@ pub struct Traits {
     pub calls_tools: bool,
     /// True if every reply names its context. Otherwise a reply without one has the request's.
     pub names_context_in_replies: bool,
+    /// True if the gateway answers every request by itself, and forwards none.
+    pub answered_here: bool,
     /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
     pub claim_hint: &'static str,
     /// The hint for a request in a version that is not carried.
@@ -172,6 +175,7 @@ impl Binding {
             Self::L8 => &L8,
             Self::A2a => &a2a::JSON_RPC,
             Self::Mcp => &Mcp,
+            Self::A2h => &A2h,
         }
     }
 }

@@ -8,11 +8,13 @@
 //! The decision uses the tree that was read already. A message without such members costs one walk over its known members.
 
 mod a2a;
+mod a2h;
 mod keys;
 mod mcp;
 mod shape;
 
 pub(crate) use a2a::{is_context_key, message as a2a_message};
+pub(crate) use a2h::message as a2h_message;
 pub use keys::{BadMetaKey, MetaKeys};
 pub(crate) use keys::{listed_fit, traces};
 pub(crate) use mcp::{CLIENT, message as mcp_message};

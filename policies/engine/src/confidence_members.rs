@@ -2,6 +2,7 @@
 //!
 //! A message of a version without it always asks, since an absent member meets no floor.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cedar_policy::ResourceConstraint;
@@ -16,6 +17,29 @@ use crate::negotiated_terms;
 use crate::parse::{Written, annotated};
 use crate::redactable::versions;
 use crate::suggest::did_you_mean;
+
+/// Members at the top of instances that a `@confidence` of a set reads, by type.
+#[derive(Debug, Default)]
+pub(crate) struct ConfidenceMembers(BTreeMap<String, BTreeSet<Box<str>>>);
+
+impl ConfidenceMembers {
+    /// Those of these policies.
+    pub fn of(written: &[Written]) -> Self {
+        let mut members = Self::default();
+        for written in written {
+            let floor = written.obligation.as_ref().and_then(|one| one.when.confidence.as_ref());
+            let Some(top) = floor.and_then(|floor| floor.path.first()) else { continue };
+            let ResourceConstraint::Is(of_type) = written.policy.resource_constraint() else { continue };
+            members.0.entry(of_type.to_string()).or_default().insert(top.clone());
+        }
+        members
+    }
+
+    /// Returns true if one reads this member of this type.
+    pub fn has(&self, of_type: &str, member: &str) -> bool {
+        self.0.get(of_type).is_some_and(|members| members.contains(member))
+    }
+}
 
 /// The finding of one version about a member.
 #[derive(Debug, PartialEq, Eq)]

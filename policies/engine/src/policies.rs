@@ -11,6 +11,7 @@ use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
 use crate::check::{Former, Literals, Texts, by_unknown_line, in_order};
+use crate::confidence_members::ConfidenceMembers;
 use crate::fit::fit;
 use crate::index::Index;
 use crate::memory::Memory;
@@ -35,6 +36,7 @@ pub struct Policies {
     budgets: Budgets,
     warnings: Vec<PolicyFault>,
     redacts: bool,
+    floors: ConfidenceMembers,
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
@@ -152,9 +154,10 @@ impl Policies {
             written.obligation.as_ref().is_some_and(|obligation| !obligation.redact.is_empty())
         };
         let (redacts, digest) = (written.iter().any(redacting), source.digest());
+        let floors = ConfidenceMembers::of(&written);
         let (ids, index) = indexed(written, &catalogue, &agents)?;
         let asker = Asker::new(agents, catalogue, index, Memory::new(limits.remembered_verdicts))?;
-        Ok(Self { digest, asker, ids, budgets: read.budgets, warnings, redacts })
+        Ok(Self { digest, asker, ids, budgets: read.budgets, warnings, redacts, floors })
     }
 
     /// The digest of the set: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -192,6 +195,11 @@ impl Policies {
     #[must_use]
     pub const fn redacts(&self) -> bool {
         self.redacts
+    }
+
+    /// Members that a `@confidence` reads; policies need not see them.
+    pub(crate) const fn floors(&self) -> &ConfidenceMembers {
+        &self.floors
     }
 
     /// Costs of messages from `limits.json`.

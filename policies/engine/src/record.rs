@@ -84,7 +84,7 @@ impl Policies {
                 return Some(with_hint(format!("`{named}`: no context has the type `{of_type}`"), &hint));
             };
             match info.attributes.members.get(member) {
-                Some(known) if known.kind.is_some() => None,
+                Some(known) if known.kind.is_some() || self.floors().has(of_type, member) => None,
                 Some(_) => Some(format!(
                     "`{named}`: policies do not see `{member}`, so the record holds nothing of it"
                 )),
@@ -151,7 +151,8 @@ impl<'k> Keeper<'k> {
         if let (Some(shape), Some(of_type)) = (shape, of_type) {
             for (name, attribute) in &shape.attributes.members {
                 let value = question.value.get(name).filter(|_| question.without != Some(name));
-                if let (Some(value), true) = (value, attribute.kind.is_some()) {
+                let read = attribute.kind.is_some() || policies.floors().has(&of_type.name, name);
+                if let (Some(value), true) = (value, read) {
                     kept.add(name, value, self.keep.of(&of_type.name, name));
                 }
             }

@@ -180,10 +180,12 @@ impl PolicySource {
         Self {
             files: vec![
                 text("ambiguity.cedar", include_str!("../../rules/ambiguity.cedar")),
+                text("devops.cedar", include_str!("../../rules/devops.cedar")),
                 text("free-text.cedar", include_str!("../../rules/free-text.cedar")),
                 text("handshake.cedar", include_str!("../../rules/handshake.cedar")),
                 text("lines.cedar", include_str!("../../rules/lines.cedar")),
                 text("payment.cedar", include_str!("../../rules/payment.cedar")),
+                text("people.cedar", include_str!("../../rules/people.cedar")),
                 text("protocols.cedar", include_str!("../../rules/protocols.cedar")),
                 text("supply-chain.cedar", include_str!("../../rules/supply-chain.cedar")),
             ],

@@ -156,6 +156,7 @@ impl Book {
         if let Subject::Interaction(interaction) = &subject {
             let mut demand = Approval::new("interaction", interaction.summary.as_str());
             demand.approvers = Some(Approvers::Human(interaction.target.as_str().into()));
+            demand.assurance = demands.first().map_or(demand.assurance, |asked| asked.assurance);
             demand.within = demands.first().map_or(Approval::WITHIN, |asked| asked.within);
             demands = vec![demand];
         }

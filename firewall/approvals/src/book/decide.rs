@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Book;
 use crate::{
     ActionDigest, ApprovalFault, Decision, Event, Factor, Hold, HoldId, HumanId, HumanRegistry,
-    InteractionKind, Subject, Verdict,
+    InteractionKind, RequiredInput, Subject, Verdict,
 };
 
 /// Seconds for which an approval serves one session: a working day.
@@ -19,7 +19,7 @@ pub struct Reply {
     pub verdict: Verdict,
     /// The chosen option of a clarification.
     pub option: Option<String>,
-    /// The data of a solicitation. Whoever runs the book has checked it against the requested schema.
+    /// The data of a solicitation.
     pub data: Option<Value>,
     /// The person's words.
     pub reason: Option<String>,
@@ -165,7 +165,11 @@ fn fits(hold: &Hold, reply: &Reply) -> Result<(), ApprovalFault> {
             Some(option) if asked.options.iter().any(|offered| offered == option) && data.is_none() => Ok(()),
             _ => Err(ApprovalFault::NotOffered),
         },
-        (_, InteractionKind::Solicitation) if data.is_some() && option.is_none() => Ok(()),
+        (Subject::Interaction(asked), InteractionKind::Solicitation) if option.is_none() => {
+            let form = asked.required_input.as_ref().and_then(RequiredInput::parse);
+            let fits = form.zip(data).is_some_and(|(form, data)| form.accepts(data));
+            if fits { Ok(()) } else { Err(ApprovalFault::Unfit) }
+        }
         (_, InteractionKind::Permission | InteractionKind::Notification)
             if data.is_none() && option.is_none() =>
         {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use ring::rand::SecureRandom;
 use semgate_approvals::{
-    Answer, ApprovalFault, Approved, Asked, Book, Event, Hold, HoldId, HumanId, HumanRegistry, HumanStatus,
-    Question, Used,
+    Answer, ApprovalFault, Approved, Asked, Book, Event, Hold, HoldId, HumanCard, HumanId, HumanRegistry,
+    HumanStatus, Question, Used,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::journal::Journal;
 use super::keys::ApprovalKeys;
 use super::scribe::{Change, Moment, Scribe};
+use super::seal::{CardKey, address};
 
 /// Changes that wait for the disk: far more than a disk takes in a second.
 const QUEUE: usize = 4_096;
@@ -102,6 +103,28 @@ impl Desk {
     /// Replaces the cards.
     pub(crate) fn set_registry(&self, registry: HumanRegistry) {
         self.state.registry.store(Arc::new(registry));
+    }
+
+    /// The key of sealed endpoints, if there is one.
+    pub(super) fn card_key(&self) -> Option<&CardKey> {
+        self.state.keys.cards()
+    }
+
+    /// The address of a person at a channel, opened.
+    fn address(&self, card: &HumanCard, channel: &str) -> Option<String> {
+        address(self.state.keys.cards(), card, channel)
+    }
+
+    /// The card with its addresses opened, for whoever sends.
+    pub(super) fn opened(&self, card: &HumanCard) -> HumanCard {
+        let open = |channel: &String| Some((channel.clone(), self.address(card, channel)?));
+        HumanCard { endpoints: card.endpoints.keys().filter_map(open).collect(), ..card.clone() }
+    }
+
+    /// The card with this address at a channel, sealed or not.
+    pub(super) fn by_address(&self, channel: &str, wanted: &str) -> Option<HumanCard> {
+        let registry = self.registry();
+        registry.cards().find(|card| self.address(card, channel).as_deref() == Some(wanted)).cloned()
     }
 
     /// The public key of decisions, as a JWK set.

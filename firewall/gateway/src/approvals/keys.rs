@@ -13,6 +13,7 @@ use semgate_certs::{KeyPair, SignatureAlgorithm};
 use semgate_contexts::Digest;
 use serde_json::{Value, json};
 
+use super::seal::CardKey;
 use crate::fault::RunFault;
 
 /// File of the key, in the state directory.
@@ -25,6 +26,7 @@ const TYPE: &str = "approval+jws";
 pub(crate) struct ApprovalKeys {
     key: KeyPair,
     id: String,
+    cards: Option<CardKey>,
 }
 
 impl ApprovalKeys {
@@ -56,7 +58,17 @@ impl ApprovalKeys {
             Err(why) => return Err(fault(&why)),
         };
         let id = URL_SAFE_NO_PAD.encode(Digest::of(key.public().spki()).as_bytes());
-        Ok(Self { key, id })
+        Ok(Self { key, id, cards: None })
+    }
+
+    /// The same keys with that of sealed endpoints.
+    pub(super) fn with_cards(self, cards: Option<CardKey>) -> Self {
+        Self { cards, ..self }
+    }
+
+    /// The key of sealed endpoints.
+    pub(super) fn cards(&self) -> Option<&CardKey> {
+        self.cards.as_ref()
     }
 
     /// Signs the statement of a decision as a compact JWS (ES256).

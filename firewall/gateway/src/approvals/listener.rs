@@ -43,6 +43,12 @@ struct Caller {
 /// A refusal to a person: status, code, and one line.
 pub(crate) struct Problem(StatusCode, &'static str, String);
 
+impl Problem {
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: &str) -> Self {
+        Self(status, code, detail.to_owned())
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self(status, code, detail) = self;

@@ -10,7 +10,8 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::fault::closest;
 use super::read::fields;
 use super::route::{
-    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part, SpeechOptions,
+    A2aOptions, A2hOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part,
+    SpeechOptions,
 };
 use super::{ConfigFault, RouteConfig};
 use semgate_protocol::Binding;
@@ -24,9 +25,13 @@ pub(super) enum Kind {
     Group,
 }
 
+/// Address of a route that leads nowhere: the gateway answers there by itself. It is never connected to.
+const NOWHERE: &str = "http://127.0.0.1:9/";
+
 const L8: Kind = Kind::Agent(Binding::L8);
 const A2A: Kind = Kind::Agent(Binding::A2a);
 const MCP: Kind = Kind::Agent(Binding::Mcp);
+const A2H: Kind = Kind::Agent(Binding::A2h);
 
 /// Kinds that lead to one agent.
 const AGENTS: &[Kind] = &[L8, A2A, MCP];
@@ -36,7 +41,7 @@ const SPEECH: &[Kind] = &[L8, A2A];
 const OWNED: &[Kind] = &[A2A, MCP];
 
 /// Each struct of options: the names of its keys, and the kinds that support them.
-pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
+pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 8] {
     [
         (fields::<AgentOptions>(), AGENTS),
         (fields::<SpeechOptions>(), SPEECH),
@@ -44,6 +49,7 @@ pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
         (fields::<L8Options>(), &[L8]),
         (fields::<A2aOptions>(), &[A2A]),
         (fields::<McpOptions>(), &[MCP]),
+        (fields::<A2hOptions>(), &[A2H]),
         (fields::<GroupOptions>(), &[Kind::Group]),
     ]
 }
@@ -61,6 +67,9 @@ impl RouteConfig {
             table.retain(|key, _| key != "receiver" && key != "upstream");
             table.extend(toml::Table::try_from(group)?);
         }
+        if kind == A2H {
+            table.remove("upstream");
+        }
         let layers = [
             (AGENTS, toml::Table::try_from(&self.agent)?),
             (SPEECH, toml::Table::try_from(&self.speech)?),
@@ -68,6 +77,7 @@ impl RouteConfig {
             (&[L8], toml::Table::try_from(&self.l8)?),
             (&[A2A], toml::Table::try_from(&self.a2a)?),
             (&[MCP], toml::Table::try_from(&self.mcp)?),
+            (&[A2H], toml::Table::try_from(&self.a2h)?),
         ];
         table.extend(
             layers.into_iter().filter(|(kinds, _)| kinds.contains(&kind)).flat_map(|(_, layer)| layer),
@@ -119,6 +129,7 @@ impl<'t> Reader<'t> {
         let agent = self.layer(AGENTS)?;
         let (speech, owned) = (self.layer(SPEECH)?, self.layer(OWNED)?);
         let (l8, a2a, mcp) = (self.layer(&[L8])?, self.layer(&[A2A])?, self.layer(&[MCP])?);
+        let a2h = self.layer(&[A2H])?;
         let mut group: GroupOptions = self.layer(&[Kind::Group])?;
         if self.kind == Kind::Group {
             self.stand_in(&group, agents)?;
@@ -126,10 +137,13 @@ impl<'t> Reader<'t> {
                 group.replies = group.members.len();
             }
         }
+        if self.kind == A2H {
+            self.answers_itself()?;
+        }
         self.unknown()?;
         let (table, kind) = (std::mem::take(&mut self.table), self.kind);
         let group = (kind == Kind::Group).then_some(group);
-        let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, group, ..self.read(table)? };
+        let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, a2h, group, ..self.read(table)? };
         admitted(&route)?;
         Ok(route)
     }
@@ -197,6 +211,25 @@ impl<'t> Reader<'t> {
                 self.table.insert(key.clone(), value.clone());
             }
         }
+        Ok(())
+    }
+
+    /// Completes a route of the gateway's own: it has no upstream, and understands the protocol alone unless it says more.
+    fn answers_itself(&mut self) -> Result<(), ConfigFault> {
+        if let Some((key, _)) = self.table.get_key_value("upstream") {
+            let must = "left out of a route of the binding `a2h`: the gateway answers by itself";
+            return Err(self.fault("upstream", &key.span(), must));
+        }
+        let added = |value| Spanned::new(self.span.clone(), value);
+        let line = added(DeValue::String(Binding::A2h.as_str().into()));
+        let contexts = added(DeValue::Array([line].into_iter().collect()));
+        let upstream = added(DeValue::String(NOWHERE.into()));
+        let key = |name: &'static str| Spanned::new(self.span.clone(), name.into());
+        let (contexts_key, upstream_key) = (key("contexts"), key("upstream"));
+        if !self.table.contains_key("contexts") {
+            self.table.insert(contexts_key, contexts);
+        }
+        self.table.insert(upstream_key, upstream);
         Ok(())
     }
 

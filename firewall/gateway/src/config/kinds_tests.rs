@@ -11,6 +11,8 @@ const GROUP: Kind = Kind::Group;
 const MORE: &str = "[[route]]\nname = \"other\"\nlisten = \"127.0.0.1:0\"\ncontexts = [\"*\"]\n";
 const AGENT: &str =
     "receiver = \"spiffe://semgate.test/agent/courier-5\"\nupstream = \"http://127.0.0.1:9200/x\"\n";
+const DESK: &str = "receiver = \"spiffe://semgate.test/people\"\n";
+const APPROVALS: &str = "[approvals]\nlisten = \"127.0.0.1:0\"\nhumans = \"humans\"\n";
 const SENDER: &str = "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n";
 
 /// A route of this kind, with more said on it.
@@ -20,8 +22,11 @@ fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
         GROUP => "binding = \"l8\"\ngroup = \"wholesalers\"\nmembers = [\"l8\"]\n".to_owned(),
         A2A => format!("binding = \"a2a\"\n{AGENT}"),
         MCP => format!("binding = \"mcp\"\n{AGENT}"),
+        A2H => format!("binding = \"a2h\"\n{DESK}"),
     };
-    Config::parse(&format!("{GOOD}{MORE}{is}{more}"), Path::new("/etc/semgate"))
+    let people = if kind == A2H { APPROVALS } else { "" };
+    let more_of = if kind == A2H { MORE.replace("contexts = [\"*\"]\n", "") } else { MORE.to_owned() };
+    Config::parse(&format!("{GOOD}{people}{more_of}{is}{more}"), Path::new("/etc/semgate"))
 }
 
 /// Each setting, a way to say it, and the kinds of route that do what it says.
@@ -29,8 +34,8 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("max_replies", "max_replies = 1", &[GROUP]),
     ("reply_time", "reply_time = \"1s\"", &[GROUP]),
     ("upstream_http2", "upstream_http2 = true", &[L8, A2A, MCP]),
-    ("plain_sender", SENDER, &[L8, GROUP, A2A, MCP]),
-    ("public_url", "public_url = \"https://gw.test/\"", &[L8, GROUP, A2A, MCP]),
+    ("plain_sender", SENDER, &[L8, GROUP, A2A, MCP, A2H]),
+    ("public_url", "public_url = \"https://gw.test/\"", &[L8, GROUP, A2A, MCP, A2H]),
     ("versions", "versions = [\"0.3\"]", &[A2A]),
     ("transports", "transports = [\"rest\"]", &[A2A]),
     ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A, MCP]),
@@ -66,6 +71,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
         &[MCP],
     ),
     ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, GROUP, A2A, MCP]),
+    ("default_human", "default_human = \"human://bob.sre\"", &[A2H]),
     ("websocket", "websocket = true", &[L8]),
     ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2A]),
     ("card", "card = \"rebuilt\"", &[A2A]),
@@ -82,7 +88,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
 #[test]
 fn every_setting_is_done_or_refused_by_each_kind_of_route() {
     for (name, said, kinds) in SAID {
-        for kind in &[L8, GROUP, A2A, MCP] {
+        for kind in &[L8, GROUP, A2A, MCP, A2H] {
             match parsed(*kind, said) {
                 Ok(config) => {
                     assert!(kinds.contains(kind), "{said} is taken by {kind:?}");
@@ -137,7 +143,7 @@ fn bug_an_option_of_another_kind_was_ignored_whatever_its_type() {
 fn names_and_pages_are_listed_only_where_they_are_judged() {
     let hosts = "hosts = [\"gw.internal\"]\n";
     let origins = "origins = [\"https://desk.example\"]\n";
-    for kind in &[L8, GROUP, A2A, MCP] {
+    for kind in &[L8, GROUP, A2A, MCP, A2H] {
         assert!(parsed(*kind, &format!("{SENDER}{hosts}{origins}")).is_ok(), "{kind:?}");
     }
     let socket = GOOD.replacen("binding = \"l8\"", &format!("binding = \"l8\"\n{SENDER}{hosts}"), 1);
@@ -161,4 +167,18 @@ fn default_contexts_are_named_once_and_in_one_setting() {
         let fault = parsed(MCP, &more).unwrap_err().to_string();
         assert!(fault.contains(why), "{fault}");
     }
+}
+
+#[test]
+fn a_route_that_the_gateway_answers_has_no_upstream_and_needs_people() {
+    let config = parsed(A2H, "").unwrap();
+    let route = config.routes.last().unwrap();
+    assert_eq!(route.contexts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a2h"]);
+    let fault = parsed(A2H, "upstream = \"http://127.0.0.1:9200/\"").unwrap_err().to_string();
+    assert!(fault.contains("`other`: upstream` must be left out"), "{fault}");
+    let fault = parsed(A2H, "default_human = \"bob\"").unwrap_err().to_string();
+    assert!(fault.contains("human://bob.sre"), "{fault}");
+    let alone = format!("{GOOD}{}binding = \"a2h\"\n{DESK}", MORE.replace("contexts = [\"*\"]\n", ""));
+    let fault = Config::parse(&alone, Path::new("/")).unwrap_err().to_string();
+    assert!(fault.contains("`approvals`"), "{fault}");
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
+use semgate_approvals::HumanId;
 use semgate_certs::SpiffeId;
 use semgate_contexts::ContextUrn;
 use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
@@ -78,6 +79,9 @@ pub struct RouteConfig {
     /// Options of MCP.
     #[serde(skip)]
     pub mcp: McpOptions,
+    /// Options of A2H.
+    #[serde(skip)]
+    pub a2h: A2hOptions,
     /// Native L8: group that the route leads to.
     #[serde(skip)]
     pub group: Option<GroupOptions>,
@@ -208,6 +212,16 @@ pub struct McpOptions {
     pub authorization_servers: Option<Vec<String>>,
 }
 
+/// Options of A2H.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct A2hOptions {
+    /// Person who is asked where a request names nobody, as those of HumanLayer and gotoHuman.
+    #[serde(deserialize_with = "human")]
+    #[schemars(with = "Option<String>")]
+    pub default_human: Option<HumanId>,
+}
+
 /// Transport of A2A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -315,7 +329,7 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
-text!(Binding, "`l8`, `a2a` or `mcp`", Binding::parse, |binding| binding.as_str().to_owned());
+text!(Binding, "`l8`, `a2a`, `mcp` or `a2h`", Binding::parse, |binding| binding.as_str().to_owned());
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(
@@ -340,6 +354,12 @@ fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
 
 fn term<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     name(deserializer).map(Some)
+}
+
+fn human<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HumanId>, D::Error> {
+    let must = "the id of a person, such as `human://bob.sre`";
+    let id: String = checked(deserializer, must, |id: &String| HumanId::parse(id).is_some())?;
+    Ok(HumanId::parse(&id))
 }
 
 fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

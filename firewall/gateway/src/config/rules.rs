@@ -60,7 +60,7 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.policies.iter_mut().chain(&mut config.lock_secret).chain(&mut config.audit_ocsf));
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
-    paths.extend(config.approvals.iter_mut().map(|approvals| &mut approvals.humans));
+    paths.extend(config.approvals.iter_mut().flat_map(super::ApprovalsConfig::paths));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
     paths.extend(config.trust_domains.iter_mut().map(|domain| &mut domain.roots));
     paths.extend(config.credential_issuers.iter_mut().map(|issuer| &mut issuer.keys));
@@ -84,6 +84,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         addresses(route)?;
         listener(route)?;
         agent(route)?;
+        people(config, route)?;
         untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
@@ -258,6 +259,23 @@ fn agent(route: &RouteConfig) -> Result<(), ConfigFault> {
             Err(fault(route, "card_keys", "left out unless `card` is `untouched`"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Checks that there is a desk for requests to people.
+fn people(config: &Config, route: &RouteConfig) -> Result<(), ConfigFault> {
+    let here = route.binding.protocol().traits().answered_here;
+    deny(here && config.approvals.is_none(), || {
+        ConfigFault::missing("approvals", "a route of the binding `a2h` answers from it")
+    })?;
+    // there is nobody to forward a credential to
+    let forwards = [
+        ("forward_authorization", route.forward_authorization),
+        ("api_key_header", route.api_key_header.is_some()),
+    ];
+    match forwards.into_iter().find(|(_, set)| *set && here) {
+        Some((name, _)) => Err(fault(route, name, "left out: the gateway answers by itself")),
+        None => Ok(()),
     }
 }
 

@@ -121,7 +121,11 @@ fn each_broken_rule_names_its_key() {
         ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),
         ("contexts = [\"*\"]", "contexts = [\"payment:1\"]", "route `a2a`: contexts"),
         ("contexts = [\"*\"]", "contexts = []", "route `a2a`: contexts"),
-        ("binding = \"a2a\"", "binding = \"soap\"", "`route `a2a`: binding` must be `l8`, `a2a` or `mcp`"),
+        (
+            "binding = \"a2a\"",
+            "binding = \"soap\"",
+            "`route `a2a`: binding` must be `l8`, `a2a`, `mcp` or `a2h`",
+        ),
         ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
         ("upstream = \"http://127.0.0.1:9100/a2a\"", "upstream = \"http://10.0.0.1:9100/a2a\"", "has no tls"),
         (

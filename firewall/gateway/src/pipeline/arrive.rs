@@ -16,6 +16,7 @@ use crate::pipeline::admit::{self, Admitted, Arrival};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::grpc::carry;
 use crate::pipeline::mcp;
+use crate::pipeline::protocol;
 use crate::pipeline::receive::unread::Unread;
 use crate::pipeline::receive::{self, Received};
 use crate::pipeline::refuse::Manner;
@@ -95,7 +96,8 @@ impl Exchange<'_> {
             return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
                 .with_hint("send json as `application/a2a+json` or `application/json`"));
         }
-        let judged = target.judged(&bytes, &limits.json())?;
+        let rules = &self.worker.rules;
+        let judged = protocol::http(call.binding).judged(rules, target, &bytes, &limits.json())?;
         Ok((admitted, Arrived { call, body: bytes, judged }))
     }
 }

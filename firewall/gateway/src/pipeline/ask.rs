@@ -92,7 +92,7 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// `approval_expired` if another message used it, or its time is over; `state_unavailable`.
-    pub(super) async fn use_approval(&self, permit: &Permit) -> Result<Option<Used>, Refusal> {
+    pub(crate) async fn use_approval(&self, permit: &Permit) -> Result<Option<Used>, Refusal> {
         let Some((desk, _)) = self.worker.shared.approvals.as_ref() else { return Ok(None) };
         let Some(approved) = permit.approved().cloned() else { return Ok(None) };
         match desk.used(approved, self.decision.to_string()).await {

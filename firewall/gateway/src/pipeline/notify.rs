@@ -106,12 +106,13 @@ impl Exchange<'_> {
         let mut facts = permit.facts().clone();
         // the allow-list may have become shorter since the configuration was set
         let target = egress
+            .out
             .targets
             .listed(&permit.delivery().url)
             .map_err(|_| egress::refused().with_facts(facts.clone()))?;
         let deadline = Deadline::now() + shared.limits.push_timeout;
         let core = OnThisCore::InTurns(Rc::clone(&worker.turns), Arc::clone(self.identity.account().agent()));
-        let opening = timeout_at(deadline, deliver::open(egress, &target, &core));
+        let opening = timeout_at(deadline, deliver::open(&egress.out, &target, &core));
         let opening = self.attended(|| facts.clone(), opening);
         let open = match opening.await {
             Ok(open) => open.map_err(|refusal| refusal.with_facts(facts.clone()))?,
@@ -131,7 +132,7 @@ impl Exchange<'_> {
         }
         worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         let (bytes, delivery) = permit.spend();
-        let sending = timeout_at(deadline, deliver::send(open, &target, bytes, media, &delivery));
+        let sending = timeout_at(deadline, deliver::send(open, &target, bytes, media, Some(&delivery)));
         match self.attended(|| facts.clone(), sending).await {
             Ok(sent) => sent.map_err(with_facts),
             Err(_) => Err(with_facts(deliver::too_slow(Delivered::Unknown))),

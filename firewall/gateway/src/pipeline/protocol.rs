@@ -1,17 +1,21 @@
 //! The HTTP side of each binding: heads of requests, forms of answers, and heads for the agent.
 
 mod a2a;
+mod a2h;
 mod l8;
 mod mcp;
 
 use std::fmt;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
+use semgate_contexts::json;
 use semgate_inspect::Refusal;
 use semgate_protocol::Binding;
 
 use crate::config::Limits;
+use crate::pipeline::admit::a2a::Target;
 use crate::pipeline::admit::head::Arrival;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::refuse::Manner;
@@ -35,6 +39,20 @@ pub(crate) trait HttpBinding: fmt::Debug + Sync {
     /// Format of every answer to a request with this head.
     fn manner(&self, rules: &RouteRules, method: &Method, path: &str, headers: &HeaderMap) -> Manner;
 
+    /// Path, query and body of a request as one JSON object for inspection, where the path names the operation.
+    ///
+    /// # Errors
+    /// `malformed` and related codes for input without a single reading.
+    fn judged(
+        &self,
+        _rules: &RouteRules,
+        target: &Target,
+        body: &Bytes,
+        limits: &json::Limits,
+    ) -> Result<Bytes, Refusal> {
+        target.judged(body, limits)
+    }
+
     /// Adds the binding's headers for the agent, and returns `Accept`.
     fn agent_headers(
         &self,
@@ -50,6 +68,7 @@ pub(crate) fn http(binding: Binding) -> &'static dyn HttpBinding {
         Binding::L8 => &l8::L8,
         Binding::A2a => &a2a::A2a,
         Binding::Mcp => &mcp::Mcp,
+        Binding::A2h => &a2h::A2h,
     }
 }
 

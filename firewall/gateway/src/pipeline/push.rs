@@ -72,7 +72,7 @@ impl Exchange<'_> {
         let configurations = PushTargets::in_request(&json, call.form, operation, call.version);
         let target = configurations.targets().into_iter().next().flatten();
         let target = target.ok_or_else(|| fault("it has no target".to_owned()))?;
-        egress.targets.listed(&target.url).map_err(|_| egress::refused())?;
+        egress.out.targets.listed(&target.url).map_err(|_| egress::refused())?;
         let token = egress.token()?;
         let address = PushTarget { url: egress.address(&token), token: None, authentication: None };
         let body = Bytes::from(configurations.rewritten(&[Some(address)]));

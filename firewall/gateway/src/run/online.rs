@@ -50,12 +50,17 @@ pub fn check_online(config: &Config) -> Result<Vec<Asked>, RunFault> {
                 });
             }
         }
-        for route in config.routes.iter().filter(|route| route.group.is_none()) {
+        for route in config.routes.iter().filter(|route| leads_to_an_agent(route)) {
             let materials = RouteMaterials { all: Arc::clone(&materials), route: route.into() };
             all.push(agent(config, route, materials).await);
         }
         Ok(all)
     })
+}
+
+/// Returns true unless members of a group, or the gateway itself, answer on the route.
+fn leads_to_an_agent(route: &RouteConfig) -> bool {
+    route.group.is_none() && !route.binding.protocol().traits().answered_here
 }
 
 /// Connects to the agent of a route.

@@ -8,8 +8,10 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::thread;
+use crate::approvals::channels::doors::Doors;
+use crate::approvals::channels::{Channels, Courier, errands, listener};
 use crate::approvals::listener::{People, router};
-use crate::approvals::{Approvals, recorder};
+use crate::approvals::{Approvals, enrol, humans, recorder};
 use crate::control::admin_listener::{AdminListener, Callers};
 use crate::fault::RunFault;
 use crate::pipeline::record::Audit;
@@ -34,15 +36,24 @@ pub(super) fn start(
 ) -> Result<(SocketAddr, JoinHandle<()>), RunFault> {
     let Parts { approvals, audit, materials, socket } = parts;
     let Approvals { desk, scribe, config } = approvals;
-    let pages = router(&People { desk, config });
-    let listener = AdminListener::new(socket, Callers::People { materials }, |_| pages)?;
-    let address = listener.address();
+    let follow = humans::follow(desk.clone(), Arc::clone(&config));
+    let (errand, work) = errands();
+    let doors = Doors::open(desk.clone(), Arc::clone(&config), errand.clone())?;
+    let channels = Channels::open(&config)?;
+    let people = People { desk: desk.clone(), config: Arc::clone(&config) };
+    let pages = router(&people).merge(enrol::router(&people)).merge(doors.router());
+    let served = AdminListener::new(socket, Callers::People { materials }, |_| pages)?;
+    let address = served.address();
+    let url = config.url.clone().unwrap_or_else(|| format!("https://{address}"));
     let thread = thread("semgate-people".to_owned(), ended, move |local, runtime| {
         local.block_on(runtime, async move {
-            listener.spawn()?;
+            let courier = Courier::new(desk, channels, config, &url, work);
+            served.spawn()?;
+            tokio::task::spawn_local(follow);
             tokio::select! {
                 _ = end.wait_for(|end| *end) => {}
-                () = scribe.run(vec![recorder(audit)]) => {}
+                () = scribe.run(vec![recorder(audit), listener(errand)]) => {}
+                () = courier.run() => {}
             }
             Ok(())
         })

@@ -82,7 +82,8 @@ impl Parts {
             let _ = crate::server::materials::authority(config, authority)?;
         }
         if let Some(approvals) = &config.approvals {
-            crate::approvals::humans::load(&approvals.humans)?;
+            crate::approvals::humans::load(approvals)?;
+            crate::approvals::channels::check(approvals)?;
         }
         for route in &config.routes {
             if let Some(push) = &route.a2a.push {

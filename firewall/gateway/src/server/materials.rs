@@ -19,7 +19,9 @@ use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
 use crate::clock::unix_now;
-use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, RouteConfig, TracesConfig};
+use crate::config::{
+    ApprovalsConfig, AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, RouteConfig, TracesConfig,
+};
 use crate::control::crls::Stores;
 use crate::fault::RunFault;
 use crate::local::card::CardKeys;
@@ -273,6 +275,7 @@ pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = keys
         .chain(&config.lock_secret)
         .chain(config.traces.iter().flat_map(|traces| &traces.headers))
+        .chain(config.approvals.iter().flat_map(ApprovalsConfig::secrets))
         .filter(|path| is_open(path))
         .cloned()
         .collect();

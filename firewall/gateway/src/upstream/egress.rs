@@ -5,26 +5,20 @@
 //! delivered.
 
 pub(crate) mod deliver;
+pub(crate) mod outbound;
 pub(crate) mod target;
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use semgate_inspect::{Code, Refusal};
-use tokio_rustls::rustls::client::Resumption;
-use tokio_rustls::rustls::crypto::ring::default_provider;
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::config::PushConfig;
 use crate::fault::RunFault;
 use crate::pipeline::admit::host::Names;
+use outbound::Outbound;
 use target::Targets;
 
 /// Bytes of a token: the length of a key, so that it cannot be guessed.
@@ -38,11 +32,9 @@ pub(crate) struct Egress {
     base: String,
     /// Path of that address.
     path: String,
-    pub(crate) targets: Targets,
+    pub(crate) out: Outbound,
     /// Names of the listener.
     pub(crate) names: Names,
-    /// `None` if no target uses TLS.
-    tls: Option<Arc<ClientConfig>>,
     random: SystemRandom,
 }
 
@@ -62,9 +54,9 @@ impl Egress {
         let rest = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest);
         let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/").to_owned();
         let targets = Targets { rules: push.targets.clone(), networks: push.networks.clone() };
-        let tls = push.roots.as_deref().map(client).transpose()?;
+        let out = Outbound::new(targets, push.roots.as_deref())?;
         let names = Names::of_lane(push, url);
-        Ok(Self { base, path, targets, names, tls, random: SystemRandom::new() })
+        Ok(Self { base, path, out, names, random: SystemRandom::new() })
     }
 
     /// Draws a token for one configuration.
@@ -101,35 +93,6 @@ fn token(text: &str) -> Option<&str> {
     let fits =
         text.len() == TOKEN_TEXT && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
     fits.then_some(text)
-}
-
-/// TLS settings for targets: TLS 1.3, with certificates under the configured roots and for the URL's host. The gateway
-/// presents no certificate.
-fn client(roots: &Path) -> Result<Arc<ClientConfig>, RunFault> {
-    let fault = |why: &dyn fmt::Display| RunFault::File {
-        path: roots.to_owned(),
-        what: "roots of push targets",
-        why: why.to_string(),
-    };
-    let pem = std::fs::read(roots).map_err(|why| fault(&why))?;
-    let mut store = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|why| fault(&why))?;
-        // system stores hold hundreds of roots; one that this library cannot read does not stop the start
-        if let Err(why) = store.add(certificate) {
-            tracing::debug!(%why, path = %roots.display(), "a root is left out");
-        }
-    }
-    if store.is_empty() {
-        return Err(fault(&"it holds no root"));
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
-    let builder = builder.with_protocol_versions(&[&TLS13]).map_err(|why| fault(&why))?;
-    let mut client = builder.with_root_certificates(store).with_no_client_auth();
-    client.alpn_protocols = vec![b"http/1.1".to_vec()];
-    client.resumption = Resumption::disabled();
-    client.enable_early_data = false;
-    Ok(Arc::new(client))
 }
 
 /// Refusal of a target.

@@ -1,6 +1,7 @@
 //! Messages in, permits and refusals out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod approvals;
 #[path = "../common/mod.rs"]
 mod common;
 mod golden;

@@ -60,6 +60,7 @@ impl<T: Transport> A2a<T> {
         turns: Turns::Threads,
         stream: StreamRules::Task,
         calls_tools: false,
+        answered_here: false,
         names_context_in_replies: false,
         claim_hint: "",
         version_hint: VERSION_HINT,

@@ -1,5 +1,6 @@
 //! What is explained is what is decided.
 
+mod approvals;
 mod recalled;
 mod recorded;
 mod redacted;

@@ -141,6 +141,11 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
             "no annotation of this name",
         ),
         (
+            "@approve(\"why\") @quorum(\"2\") permit (principal, action, resource);",
+            "publishers.cedar:1:17",
+            "`@quorum`: no annotation of this name: there are `@id` and `@four_eyes`",
+        ),
+        (
             "@four_eyes permit (principal, action, resource);",
             "publishers.cedar:1:1",
             "publishing does not support four eyes",

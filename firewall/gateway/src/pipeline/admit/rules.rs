@@ -2,6 +2,7 @@
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName};
+use semgate_approvals::HumanId;
 use semgate_protocol::Binding;
 use semgate_protocol::a2a::Version;
 
@@ -34,6 +35,8 @@ pub(crate) struct RouteRules {
     pub(crate) metadata: bool,
     /// True if WebSockets are supported.
     pub(crate) websocket: bool,
+    /// A2H: the person of a request that names nobody.
+    pub(crate) default_human: Option<HumanId>,
     /// Names of the listener.
     pub(crate) names: Names,
 }
@@ -69,6 +72,7 @@ impl RouteRules {
             credentials: credentials_of(route),
             metadata: is_authorized(route),
             websocket: route.l8.websocket,
+            default_human: route.a2h.default_human.clone(),
             names: Names::of(route),
         }
     }

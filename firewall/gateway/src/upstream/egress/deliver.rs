@@ -15,8 +15,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use super::outbound::Outbound;
+use super::refused;
 use super::target::{Host, Target};
-use super::{Egress, refused};
 use crate::pipeline::admit::headers::Media;
 use crate::server::executor::OnThisCore;
 
@@ -38,15 +39,15 @@ pub(crate) struct Open {
 ///
 /// # Errors
 /// `target_refused` if any of its addresses is forbidden; `upstream_unavailable`.
-pub(crate) async fn open(egress: &Egress, target: &Target, core: &OnThisCore) -> Result<Open, Refusal> {
-    let addresses = addresses(egress, target).await?;
+pub(crate) async fn open(out: &Outbound, target: &Target, core: &OnThisCore) -> Result<Open, Refusal> {
+    let addresses = addresses(out, target).await?;
     let stream = connect(&addresses).await?;
     let _ = stream.set_nodelay(true);
     let stream = core.reading(stream);
     if !target.tls {
         return begin(TokioIo::new(stream), core).await;
     }
-    let tls = egress.tls.as_ref().ok_or_else(|| unreachable(&"no roots are configured"))?;
+    let tls = out.tls.as_ref().ok_or_else(|| unreachable(&"no roots are configured"))?;
     let name = match &target.host {
         Host::Name(name) => ServerName::try_from(name.clone()).map_err(|why| unreachable(&why))?,
         Host::Address(address) => ServerName::from(*address),
@@ -56,7 +57,7 @@ pub(crate) async fn open(egress: &Egress, target: &Target, core: &OnThisCore) ->
 }
 
 /// Every address of the target. One forbidden address refuses the target, since the name is then not trusted at all.
-async fn addresses(egress: &Egress, target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
+async fn addresses(out: &Outbound, target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
     let all: Vec<SocketAddr> = match &target.host {
         Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
         Host::Name(name) => {
@@ -64,7 +65,7 @@ async fn addresses(egress: &Egress, target: &Target) -> Result<Vec<SocketAddr>, 
             addresses.map_err(|why| unreachable(&why))?.take(MAX_ADDRESSES).collect()
         }
     };
-    let may = |address: &SocketAddr| egress.targets.connectable(target, address.ip());
+    let may = |address: &SocketAddr| out.targets.connectable(target, address.ip());
     if all.iter().any(|address| may(address).is_err()) {
         return Err(refused().with_detail("the name of the target leads to an address that is not public"));
     }
@@ -102,7 +103,7 @@ pub(crate) async fn send(
     target: &Target,
     body: Bytes,
     media: Media,
-    delivery: &Delivery,
+    delivery: Option<&Delivery>,
 ) -> Result<(), Refusal> {
     let uri = Uri::try_from(target.path_and_query()).map_err(|why| unreachable(&why))?;
     let mut request = Request::new(Full::new(body));
@@ -113,7 +114,9 @@ pub(crate) async fn send(
     headers.insert(HOST, host);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.as_str()));
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    show(delivery, headers)?;
+    if let Some(delivery) = delivery {
+        show(delivery, headers)?;
+    }
     let answer = open.link.send_request(request).await.map_err(|why| {
         Refusal::new(
             Code::UpstreamUnavailable,

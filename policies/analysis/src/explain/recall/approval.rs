@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use semgate_contexts::FieldType;
 use semgate_policies::{ApproveWhen, Obligation, Obligations, Verdict};
 
 use super::{Look, Pieces};
@@ -24,7 +25,7 @@ impl Pieces<'_> {
     fn unsure(&self, obligations: &Obligations) -> BTreeSet<String> {
         let unkept = |one: &Obligation| {
             let top = one.when.confidence.as_ref()?.path.first()?;
-            self.is_unkept(top).then(|| format!("resource.{top}"))
+            (self.is_unkept(top) || self.is_hidden(top)).then(|| format!("resource.{top}"))
         };
         let asks = |one: &Obligation| {
             let known = ApproveWhen { confidence: None, ..one.when.clone() };
@@ -37,5 +38,22 @@ impl Pieces<'_> {
             return BTreeSet::new();
         }
         asking().filter_map(unkept).collect()
+    }
+
+    /// Returns true if the record lacks a member that policies do not see: it keeps one only where a `@confidence` read it.
+    fn is_hidden(&self, top: &str) -> bool {
+        if self.question.value.get(top).is_some() {
+            return false;
+        }
+        let FieldType::Record(members) = self.question.shape.fields() else { return true };
+        members.get(top).is_some_and(|field| is_hidden(&field.kind))
+    }
+}
+
+fn is_hidden(kind: &FieldType) -> bool {
+    match kind.present() {
+        FieldType::OtherNumber | FieldType::Opaque => true,
+        FieldType::Array(items) => is_hidden(items),
+        _ => false,
     }
 }
