@@ -20,6 +20,7 @@ fn rules(binding: Binding) -> RouteRules {
         credentials: Vec::new(),
         metadata: false,
         websocket: false,
+        default_human: None,
     }
 }
 
