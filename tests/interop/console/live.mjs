@@ -34,9 +34,10 @@ await test(async () => {
   const operator = await loggedIn('olaf');
   await operator.goto('/standing');
   const form = operator.locator('form[action="/standing/revoke"]');
-  await form.locator('[name=urn]').fill(`urn:contexts:${CONTEXT}`);
-  await form.locator('[name=reason]').fill('a leak');
-  await form.getByRole('button').click();
+  await form.getByLabel('Version').selectOption(`urn:contexts:${CONTEXT}`);
+  await form.getByLabel('Reason').fill('a leak');
+  await form.getByRole('checkbox').check();
+  await form.getByRole('button', { name: 'Revoke' }).click();
   await operator.waitForLoadState();
   const began = Date.now();
   await waitFor('the revocation at the gateway', async () =>
