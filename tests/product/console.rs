@@ -7,8 +7,11 @@ use support::console::{AUDIT, Console, PEOPLE};
 use support::{SEMGATE, Up, wait_for};
 
 /// The pages, and the people who may open each: `v`iewer, a`u`ditor, `o`perator, `a`pprover. `bob.sre` has all roles.
-const PAGES: [(&str, &str, &[&str]); 24] = [
+const PAGES: [(&str, &str, &[&str]); 27] = [
     ("GET", "/", &["vi", "au", "op"]),
+    ("GET", "/verdicts", &["vi", "au", "op"]),
+    ("GET", "/decisions/none", &["au"]),
+    ("GET", "/decisions/none/text", &["au"]),
     ("GET", "/contexts", &["vi", "au", "op"]),
     ("GET", "/contexts/urn%3Acontexts%3Apayment%3Av1.1", &["vi", "au", "op"]),
     ("GET", "/contexts/urn%3Acontexts%3Apayment%3Av1.1/document.txt", &["vi", "au", "op"]),
