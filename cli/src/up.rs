@@ -2,6 +2,7 @@
 
 mod layout;
 mod parts;
+mod people;
 mod ports;
 
 use std::collections::BTreeMap;
@@ -56,6 +57,9 @@ pub struct UpArgs {
     /// The gateway's address for people (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub people: Option<SocketAddr>,
+    /// The console's address (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub console: Option<SocketAddr>,
     /// The sample agent's address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub agent: Option<SocketAddr>,
@@ -73,6 +77,7 @@ impl UpArgs {
             a2h: None,
             admin: None,
             people: None,
+            console: None,
             agent: None,
         }
     }
@@ -115,6 +120,9 @@ fn show(up: &UpFile) {
     out!("admin       {}", up.admin_url);
     if let Some(url) = &up.people_url {
         out!("people      {url}");
+    }
+    if let Some(url) = &up.console_url {
+        out!("console     {url}");
     }
     let Some(agent) = &up.sample_agent else { return };
     out!("agent       {} at {}", agent.id, agent.url);
@@ -172,8 +180,15 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     tell("starting the firewall");
     let progress = Progress::of("waiting until everything answers");
     let gateway = parts.gateway(&layout).await?;
-    let up = up_file(&layout, authority_url, &gateway);
+    let mut up = up_file(&layout, authority_url, &gateway);
     until_ready(&operator, &up.admin_url).await?;
+    if !layout.humans.is_empty() {
+        let console = parts.console(&layout).await?;
+        up.console_url = Some(console.url);
+        if let Some(link) = console.link {
+            tell(&format!("to open the console, log in once within five minutes: {link}"));
+        }
+    }
     drop(progress);
     write_up(&args.dir, &up)?;
     let up_dir = UpDirectory::open(&args.dir)?;
@@ -243,6 +258,7 @@ fn up_file(layout: &layout::Layout, authority_url: String, gateway: &semgate_gat
         authority_config: AUTHORITY_TOML.into(),
         firewall_config: FIREWALL_TOML.into(),
         people_url: gateway.people.map(|address| format!("https://{address}")),
+        console_url: None,
         humans: layout.humans.clone(),
         policies: POLICIES.into(),
         audit: AUDIT.into(),

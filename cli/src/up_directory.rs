@@ -23,6 +23,8 @@ pub const POLICIES: &str = "policies";
 /// The audit log.
 pub const AUDIT: &str = "firewall/audit.jsonl";
 
+/// The console's configuration.
+pub const CONSOLE_TOML: &str = "console.toml";
 /// The directory of Human Cards.
 pub const HUMANS: &str = "humans";
 
@@ -87,6 +89,9 @@ pub struct UpFile {
     /// The gateway's address for people; none in a directory of `init`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people_url: Option<String>,
+    /// The console; none in a directory of `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console_url: Option<String>,
     /// People who may decide, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub humans: BTreeMap<String, HumanFile>,
@@ -254,6 +259,7 @@ fn of_files(dir: &Path, notes: &Notes) -> Result<UpFile, Fault> {
         authority_config: AUTHORITY_TOML.into(),
         firewall_config: FIREWALL_TOML.into(),
         people_url: gateway.approvals.as_ref().map(|approvals| format!("https://{}", approvals.listen)),
+        console_url: None,
         humans: BTreeMap::new(),
         policies: POLICIES.into(),
         audit: AUDIT.into(),

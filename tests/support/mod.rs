@@ -90,8 +90,17 @@ impl Up {
     pub fn start_in(dir: &Path) -> Self {
         // Ports are reserved by the test, which outlives the process: a restart finds them free.
         let first = !dir.join("up.toml").exists();
-        let options =
-            ["--authority", "--authority-admin", "--l8", "--a2a", "--a2h", "--admin", "--people", "--agent"];
+        let options = [
+            "--authority",
+            "--authority-admin",
+            "--l8",
+            "--a2a",
+            "--a2h",
+            "--admin",
+            "--people",
+            "--console",
+            "--agent",
+        ];
         let addresses = options
             .iter()
             .filter(|_| first)

@@ -15,6 +15,7 @@ use semgate_gateway::config::Listen;
 use semgate_policies::PolicySource;
 
 use super::UpArgs;
+use super::people::{self, CONSOLE, CONSOLE_SERVER, ConsoleAddresses, HUMANS};
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
 use crate::system::{ring_random, unwritable};
@@ -32,8 +33,6 @@ pub const OPERATOR: &str = "operator";
 pub const GATEWAY: &str = "gateway";
 /// The gateway, as the sender of what people answer.
 pub const DESK: &str = "people";
-/// The console, which acts for the people it has logged in.
-pub const CONSOLE: &str = "console";
 /// The key that issues certificates of TLS.
 const ISSUING_KEY: &str = "offline/tls-issuing.key";
 /// The secret that makes and verifies locks.
@@ -49,12 +48,6 @@ const AGENTS: [(&str, &[&str]); 6] = [
     ("courier-5", &[]),
     ("sre-bot-1", &[]),
     (OPERATOR, &[]),
-];
-
-/// People who may decide: name, name for people, role, and capabilities.
-const HUMANS: [(&str, &str, &str, &[&str]); 2] = [
-    ("bob.sre", "Bob", "Senior SRE", &["sre", "kubernetes", "approver"]),
-    ("alice.eng", "Alice", "Senior Engineer", &["python", "treasurer", "approver"]),
 ];
 
 /// Locations of the files and parts.
@@ -77,7 +70,7 @@ pub struct Layout {
 /// The SPIFFE id of a name.
 pub fn spiffe(name: &str) -> String {
     match name {
-        OPERATOR | GATEWAY | CONSOLE | DESK => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        OPERATOR | GATEWAY | CONSOLE | CONSOLE_SERVER | DESK => format!("spiffe://{TRUST_DOMAIN}/{name}"),
         _ if HUMANS.iter().any(|(human, ..)| *human == name) => {
             format!("spiffe://{TRUST_DOMAIN}/human/{name}")
         }
@@ -143,13 +136,23 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
     }
     // the gateway uses that of the sample agent to answer handshakes in its name
     let names = AGENTS.iter().map(|(name, _)| *name).chain([SAMPLE_AGENT, GATEWAY, CONSOLE]);
-    let names = names.chain(HUMANS.iter().map(|(name, ..)| *name));
+    let names = names.chain([CONSOLE_SERVER]).chain(HUMANS.iter().map(|(name, ..)| *name));
     names.map(|name| (name.to_owned(), spiffe(name))).collect()
 }
 
 /// The addresses of the command line, in the order of their ports.
-fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 8] {
-    [args.authority, args.authority_admin, args.l8, args.a2a, args.a2h, args.admin, args.people, args.agent]
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 9] {
+    [
+        args.authority,
+        args.authority_admin,
+        args.l8,
+        args.a2a,
+        args.a2h,
+        args.admin,
+        args.people,
+        args.console,
+        args.agent,
+    ]
 }
 
 fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
@@ -160,7 +163,8 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, a2h, admin, people, agent] = ports.fill(addresses(args))?;
+    let [authority, authority_admin, l8, a2a, a2h, admin, people, console, agent] =
+        ports.fill(addresses(args))?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
@@ -171,10 +175,8 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     }
     write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
     let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, admin, people, agent]);
-    for (name, ..) in HUMANS {
-        write_once(&dir.join(HUMANS_DIR).join(format!("{name}.json")), card(name)?.as_bytes())?;
-    }
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
+    people::write(dir, &roots, &ConsoleAddresses { listen: console, admin, people, authority })?;
     let notes = Notes { agent: Some(agent), roots, agents: BTreeMap::new() };
     // Last, as proof that everything above is there.
     write_once(&dir.join(UP_TOML), toml::to_string(&notes).doing("notes")?.as_bytes())?;
@@ -190,7 +192,10 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
         root_threshold: 1,
         lines: Vec::new(),
         publish_at_start: Vec::new(),
-        publishers: vec![Publisher::of_everything(&spiffe(OPERATOR))],
+        publishers: vec![
+            Publisher::of_everything(&spiffe(OPERATOR)),
+            Publisher::of_everything(&spiffe("bob.sre")),
+        ],
         listen,
         admin,
         status_lifetime: Duration::from_secs(600),
@@ -280,21 +285,6 @@ default_human = "human://bob.sre"
     )
 }
 
-/// The card of a person of [`HUMANS`].
-fn card(name: &str) -> Result<String, Fault> {
-    let known = HUMANS.iter().find(|(human, ..)| *human == name);
-    let (_, called, role, capabilities) =
-        known.ok_or_else(|| Fault::new(format_args!("no person `{name}`")))?;
-    let card = serde_json::json!({
-        "id": format!("human://{name}"),
-        "profile": {"name": called, "role": role, "timezone": "UTC"},
-        "capabilities": capabilities,
-        "status": "AVAILABLE",
-        "certificate": spiffe(name),
-    });
-    serde_json::to_string_pretty(&card).doing("human card")
-}
-
 /// One line of 32 random bytes, as in `docs/spec/locks.md`.
 pub fn lock_secret() -> Result<String, Fault> {
     let mut secret = [0; 32];
@@ -307,7 +297,7 @@ pub fn certificates(dir: &Path, identities: &BTreeMap<String, String>) -> Result
     // whoever took the issuing key off the machine renews by hand
     let issues = dir.join(ISSUING_KEY).exists();
     for (name, spiffe) in identities.iter().filter(|(name, _)| issues || !dir.join(cert(name)).exists()) {
-        let serves = name == GATEWAY;
+        let serves = name == GATEWAY || name == CONSOLE_SERVER;
         let request = TlsRequest {
             usage: if serves { TlsUse::Server } else { TlsUse::Agent },
             spiffe: spiffe.clone(),

@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 use super::layout::{Layout, SAMPLE_AGENT, spiffe};
 use crate::fault::{Doing, Fault};
 use crate::sample_agent;
-use crate::up_directory::{AUTHORITY_TOML, FIREWALL_TOML};
+use crate::up_directory::{AUTHORITY_TOML, CONSOLE_TOML, FIREWALL_TOML};
 
 /// Time from the start of a part to its first answer.
 const START: Duration = Duration::from_secs(60);
@@ -64,6 +64,19 @@ impl Parts {
             semgate_gateway::run(config, Vec::new(), tell, stopped(stop))
                 .await
                 .map_err(|why| crate::firewall::stopped("firewall", &why))
+        })
+        .await
+    }
+
+    /// Starts the console and returns its addresses.
+    pub async fn console(&mut self, layout: &Layout) -> Result<semgate_console::Bound, Fault> {
+        let path = layout.dir.join(CONSOLE_TOML);
+        self.start("console", move |ready, stop| async move {
+            let config = crate::console::load(&path)?;
+            let tell = |bound: semgate_console::Bound| drop(ready.send(bound));
+            semgate_console::run(config, tell, stopped(stop))
+                .await
+                .map_err(|why| crate::console::stopped(&why))
         })
         .await
     }
