@@ -128,7 +128,7 @@ fn ask_people(dir: &Path, listen: &str, page: &str) {
         .split_once("\n[approvals]")
         .and_then(|(_, rest)| rest.find("\n[[").map(|at| rest[at..].to_owned()));
     let settings = format!(
-        "\n[approvals]\nlisten = \"{listen}\"\nhumans = \"people/humans\"\nconsole = [\"{CONSOLE}\"]\npage = \"{page}\"\nhold_seconds = 0\n"
+        "\n[approvals]\nlisten = \"{listen}\"\nhumans = \"people/humans\"\nconsole = [\"{CONSOLE}\"]\npage = \"{page}\"\nhold_seconds = 0\n\n[audit_values]\n"
     );
     std::fs::write(&config, own + &rest.unwrap_or_default() + &settings).unwrap();
     std::fs::write(dir.join("policies/large-orders.cedar"), ASK).unwrap();

@@ -1,5 +1,5 @@
 // An operator revokes a context by keyboard and pointer, and the refusal arrives on a page that nobody reloads.
-import { loggedIn, must, say, stage, test, told, waitFor } from './stage.mjs';
+import { judge, loggedIn, must, say, stage, test, told, waitFor } from './stage.mjs';
 
 const CONTEXT = 'supplyChain:v1.0';
 const WORDS = { item_id: 'beer', quantity: 1 };
@@ -30,6 +30,15 @@ await test(async () => {
   must((await rows(live)).length === paused, 'a paused page goes on');
   await live.getByRole('button', { name: 'Go on' }).click();
   await waitFor('what came during the pause', async () => (await rows(live)).length >= paused + 2);
+
+  // a decision is explained by the policies that decided it
+  const why = await live.context().newPage();
+  await why.goto('/verdicts?code=allowed');
+  await why.locator('#verdicts').getByRole('link').last().click();
+  await why.getByRole('heading', { name: 'Why' }).first().waitFor();
+  const reasons = await why.textContent('main');
+  must(reasons.includes('Explained by the policies that decided it') && /decided: permit supply-chain\.cedar/.test(reasons), reasons);
+  await judge(why, 'an explained decision');
 
   const operator = await loggedIn('olaf');
   await operator.goto('/standing');
