@@ -37,7 +37,7 @@ await test(async () => {
   await why.locator('#verdicts').getByRole('link').last().click();
   await why.getByRole('heading', { name: 'Why' }).first().waitFor();
   const reasons = await why.textContent('main');
-  must(reasons.includes('Explained by the policies that decided it') && /decided: permit supply-chain\.cedar/.test(reasons), reasons);
+  must(reasons.includes('Explained by the policies that decided it') && /decided: permit lines\.cedar/.test(reasons), reasons);
   await judge(why, 'an explained decision');
 
   const operator = await loggedIn('olaf');
