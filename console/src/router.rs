@@ -52,8 +52,7 @@ async fn answer(app: &Arc<App>, row: &Row, request: Request<Body>) -> Response {
         Ok(Admitted::Guest(page, guest)) => (open_page(page, guest).await, Frame::default()),
         Ok(Admitted::Visit(page, visit)) => {
             let frame = visit.frame("");
-            // on the heap: the largest page would take most of a thread's stack in a build without optimisation
-            (Box::pin(closed_page(page, visit)).await, frame)
+            (closed_page(page, visit).await, frame)
         }
         Err(Turned::ToLogin(wanted)) => (to_login(&wanted), Frame::default()),
         Err(Turned::Away(trouble, frame)) => (Err(trouble), *frame),

@@ -34,8 +34,7 @@ fn templates_hold_no_inline_script_and_no_inline_style_and_mark_nothing_safe() {
     let mut count = 0;
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        // a row that another template rendered
-        let text = std::fs::read_to_string(&path).unwrap().replace("{{ self.row(seen)|safe }}", "");
+        let text = std::fs::read_to_string(&path).unwrap();
         for word in ["|safe", "| safe", " style=", "<style", " onclick", " onload", "javascript:", "//"] {
             assert!(!text.contains(word), "{}: {word}", path.display());
         }
