@@ -114,6 +114,7 @@ fn the_pages_show_the_running_system() {
         contexts.contains("urn:contexts:payment:v1.1") && contexts.contains("below the floor"),
         "{contexts}"
     );
+    assert!(contexts.contains("<span class=\"good\">VALID</span>"), "{contexts}");
     let compared = bob.page("/compare?old=urn:contexts:payment:v1.1&new=urn:contexts:payment:v2.0");
     assert!(compared.contains("breaking") && compared.contains("Counterexample"), "{compared}");
     let policies = bob.page("/policies");
