@@ -70,6 +70,9 @@ pub struct Interaction {
     /// The interaction that this one follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responds_to: Option<String>,
+    /// The agent's address that is told the end of the request (F1-19).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<String>,
 }
 
 impl Interaction {

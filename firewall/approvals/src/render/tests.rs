@@ -74,6 +74,7 @@ pub(super) fn asking(kind: InteractionKind, text: &str, options: &[&str]) -> Sub
         context: Some(text.to_owned()),
         call: Some(json!({"fn": text})),
         responds_to: None,
+        callback: None,
     }))
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigFault;
 use super::read::{list, one, some, text};
-use crate::upstream::egress::target::Rule;
+use crate::upstream::egress::target::{Rule, Targets};
 
 /// Clicks in Slack. Messages to Slack need `[approvals.egress]` only.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -136,6 +136,11 @@ impl MailConfig {
 }
 
 impl EgressConfig {
+    /// The allow-list.
+    pub(crate) fn list(&self) -> Targets {
+        Targets { rules: self.targets.clone(), networks: self.networks.clone() }
+    }
+
     /// # Errors
     /// Refuses https without roots.
     pub(super) fn check(&self) -> Result<(), ConfigFault> {

@@ -239,6 +239,7 @@ impl Asking<'_> {
             context: asked.context,
             call: asked.call,
             responds_to: asked.responds_to,
+            callback: asked.callback,
         };
         let question = Question {
             subject: Subject::Interaction(Box::new(interaction)),
@@ -271,9 +272,12 @@ impl Asking<'_> {
                 "`/webhookUrl` is an address that the operator has not listed",
             )
             .with_hint("leave it out, and read the answer")),
-            (Some(_), _) => {
-                Err(Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
-                    .with_hint("leave `callback` out, and read the answer with `wait`"))
+            (Some(url), _) => {
+                let listed = self.config.egress.as_ref().is_some_and(|list| list.list().listed(url).is_ok());
+                listed.then_some(()).ok_or_else(|| {
+                    Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
+                        .with_hint("leave `callback` out, and read the answer with `wait`")
+                })
             }
         }
     }

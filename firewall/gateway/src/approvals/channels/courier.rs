@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use semgate_approvals::render::{Background, Card, Links};
 use semgate_approvals::{
-    End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanStatus, Verdict, token_hash,
+    End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanStatus, Subject, Verdict, token_hash,
 };
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
@@ -131,7 +131,11 @@ impl Courier {
     fn take(&mut self, errand: Errand) {
         match errand {
             Errand::Ask(id) => self.ask(&id),
-            Errand::Over(id) => drop(self.asked.remove(&id)),
+            Errand::Over(id) => {
+                self.asked.remove(&id);
+                let office = Arc::clone(&self.office);
+                self.tasks.spawn_local(async move { office.wake(&id).await });
+            }
             Errand::Clicked { url, text, replace } => {
                 let office = Arc::clone(&self.office);
                 self.tasks.spawn_local(async move {
@@ -258,6 +262,23 @@ impl Office {
             self.desk.read(|book| book.approvers(hold, &registry).into_iter().cloned().collect::<Vec<_>>());
         let has_console = !self.config.console.is_empty();
         all.iter().any(|card| has_console || card.certificate.is_some())
+    }
+
+    /// Tells the agent that its question is over. The answer itself it reads at the gateway, which judges it.
+    async fn wake(&self, id: &HoldId) {
+        let Some(hold) = self.desk.hold(id) else { return };
+        let Subject::Interaction(asked) = &hold.subject else { return };
+        let Some(url) = &asked.callback else { return };
+        let outcome = match self.desk.statement_of_end(&hold, unix_now()) {
+            Ok(statement) => {
+                let body = json!({"interaction_id": hold.id, "state": hold.state, "statement": statement});
+                self.channels.post_for_certain(url, &body).await
+            }
+            Err(_) => Err(ChannelFault::Unreachable),
+        };
+        if let Err(why) = outcome {
+            tracing::warn!(request = %hold.id, %why, "an agent was not told that its question is over");
+        }
     }
 
     async fn sent(&self, id: HoldId, human: HumanId) {

@@ -19,7 +19,6 @@ use crate::pipeline::admit::headers::Media;
 use crate::server::executor::OnThisCore;
 use crate::upstream::egress::deliver;
 use crate::upstream::egress::outbound::Outbound;
-use crate::upstream::egress::target::Targets;
 
 /// Pauses before the second and the third try: a service that restarts is back, and the person still has time to answer.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
@@ -80,10 +79,8 @@ impl Channels {
     /// # Errors
     /// Unreadable roots or credentials.
     pub(crate) fn open(config: &ApprovalsConfig) -> Result<Self, RunFault> {
-        let egress = config.egress.as_ref().map(|egress| {
-            let targets = Targets { rules: egress.targets.clone(), networks: egress.networks.clone() };
-            Outbound::new(targets, egress.roots.as_deref())
-        });
+        let egress =
+            config.egress.as_ref().map(|egress| Outbound::new(egress.list(), egress.roots.as_deref()));
         let mail = config.mail.as_ref().map(Mailer::open);
         Ok(Self { egress: egress.transpose()?, mail: mail.transpose()? })
     }
@@ -133,6 +130,20 @@ impl Channels {
             }
         }
         Err(last)
+    }
+
+    /// Posts JSON to a listed target: three tries.
+    ///
+    /// # Errors
+    /// As [`Channels::post`], of the last try.
+    pub(super) async fn post_for_certain(&self, url: &str, body: &Value) -> Result<(), ChannelFault> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            match (self.post(url, body).await, pauses.next()) {
+                (Err(ChannelFault::Unreachable), Some(pause)) => sleep(*pause).await,
+                (outcome, _) => return outcome,
+            }
+        }
     }
 
     async fn once(

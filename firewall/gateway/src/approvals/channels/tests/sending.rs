@@ -209,3 +209,43 @@ fn a2h_attack_flood_of_requests_becomes_one_message() {
         assert_eq!(bodies.borrow().len(), 12, "further requests wait for one common message");
     });
 }
+
+#[test]
+fn an_agent_is_woken_once_at_the_end_and_only_at_a_listed_address() {
+    with_world("[egress]\ntargets = [\"http://127.0.0.1:*/\"]", people(), |world| async move {
+        let ((url, bodies), (_, others)) = (web(200).await, web(200).await);
+        start(&world);
+        let asking = |callback: &str| {
+            let Subject::Interaction(mut asked) = clarification(&["a", "b"]) else { unreachable!() };
+            asked.callback = Some(callback.to_owned());
+            Subject::Interaction(asked)
+        };
+        let hold = world.hold(asking(&url), |_| {}).await;
+        let unlisted = world.hold(asking("http://127.0.0.2:1/hook"), |_| {}).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(bodies.borrow().is_empty(), "nothing is told before the end");
+        for hold in [&hold, &unlisted] {
+            world.desk.cancel(hold.id.clone(), Arc::clone(hold.sender())).await.unwrap();
+        }
+        until(|| !bodies.borrow().is_empty()).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let bodies = bodies.borrow();
+        assert_eq!((bodies.len(), others.borrow().len()), (1, 0));
+        assert_eq!(
+            (&bodies[0]["interaction_id"], &bodies[0]["state"]),
+            (&json!(hold.id), &json!("CANCELLED"))
+        );
+        let statement = bodies[0]["statement"].as_str().unwrap();
+        let claims = base64::Engine::decode(
+            &base64::engine::general_purpose::URL_SAFE_NO_PAD,
+            statement.split('.').nth(1).unwrap(),
+        );
+        let claims: Value = serde_json::from_slice(&claims.unwrap()).unwrap();
+        assert_eq!((&claims["jti"], &claims["digest"]), (&json!(hold.id), &json!(hold.digest)));
+        let text = bodies[0].to_string();
+        assert!(
+            !text.contains("selected_option") && !text.contains("feedback"),
+            "the answer is read at the gateway"
+        );
+    });
+}
