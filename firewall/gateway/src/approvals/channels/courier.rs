@@ -133,7 +133,7 @@ impl Courier {
             Errand::Ask(id) => self.ask(&id),
             Errand::Over(id) => {
                 self.asked.remove(&id);
-                let office = Rc::clone(&self.office);
+                let office = Arc::clone(&self.office);
                 self.tasks.spawn_local(async move { office.call_back(&id).await });
             }
             Errand::Clicked { url, text, replace } => {
