@@ -78,7 +78,7 @@ fn log_show_prints_what_a_verified_log_holds_and_nothing_of_another() {
     good(&["context", "revoke", "travel:v2.1", "--reason", "a test of the table", "--dir", dir]);
     let shown = good(&["log", "show", "--dir", dir]);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 10, "{shown}");
+    assert_eq!(lines.len(), 12, "{shown}");
     assert!(
         lines[0].starts_with("     0  20") && lines[0].contains("  publish    urn:contexts:a2a:v1.0"),
         "{shown}"
