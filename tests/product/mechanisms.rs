@@ -379,7 +379,10 @@ fn f0_60_a_plain_listener_outside_loopback_is_refused() {
         "binding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"",
         1,
     );
-    let open = plain.replacen("listen = \"127.0.0.1:", "listen = \"0.0.0.0:", 1);
+    // the address for people, which is https, stands before the routes
+    let (head, routes) = plain.split_once("[[route]]").unwrap();
+    let routes = routes.replacen("listen = \"127.0.0.1:", "listen = \"0.0.0.0:", 1);
+    let open = format!("{head}[[route]]{routes}");
     for (text, good) in [(plain, true), (open, false)] {
         let file = up.dir.join("plain.toml");
         std::fs::write(&file, text).unwrap();
