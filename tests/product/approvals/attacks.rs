@@ -8,12 +8,12 @@ use crate::support::wait_for;
 #[test]
 fn a2h_attack_approve_a_run_b() {
     let house = House::asking("");
-    house.refused("82000", "approval_pending");
+    house.refused("820", "approval_pending");
     let hold = house.bob().asked();
     house.bob().decide("approve", &hold);
-    house.refused("820000", "approval_pending");
+    house.refused("8200", "approval_pending");
     assert_eq!(house.behind.received(), 0);
-    passes_once(&house, "82000");
+    passes_once(&house, "820");
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn a2h_attack_revoked_while_pending() {
     let output = house.up.semgate(&["context", "revoke", "payment:v1.1", "--reason", "wrong"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     wait_for("the revocation", || {
-        let answer = house.pay("1");
-        (answer.code() == "context_revoked").then_some(())
+        let answer = house.pay("1").json();
+        (answer["code"] == "context_revoked").then_some(())
     });
     house.refused("900", "context_revoked");
     assert_eq!(house.behind.received(), 0);
@@ -160,9 +160,9 @@ fn a2h_attack_flood_of_messages_that_need_people() {
 #[test]
 fn a2h_numbers_spelled_otherwise_are_the_same_action() {
     let house = House::asking("");
-    house.refused("12000", "approval_pending");
+    house.refused("1200", "approval_pending");
     house.bob().decide("approve", &house.bob().asked());
-    let answer = house.gateway.post(&payment("another-id", "1.2e4"));
+    let answer = house.gateway.post(&payment("another-id", "1.2e3"));
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(house.behind.received(), 1);
 }

@@ -9,7 +9,7 @@ pub(crate) mod protocol;
 mod tests;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Refusal, RpcId};
@@ -31,6 +31,9 @@ pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("sem
 
 /// Prefix of `type`, before the code. Not dereferenced: `docs/reference/refusals.md` has the table.
 const TYPE: &str = "urn:semgate:refusal:";
+
+/// Seconds after which a message that waits for people may come again: people take longer, and a look costs little.
+const ASK_AGAIN: u64 = 5;
 
 #[derive(Serialize)]
 struct Problem<'a> {
@@ -121,10 +124,13 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
     answer
 }
 
-/// Adds the time to retry, and the quotas that refused the message.
+/// Adds the address of the request to people, the time to retry, and the quotas that refused the message.
 fn again(answer: &mut Answer, refusal: &Refusal) {
     if let Some(seconds) = retry_after(refusal) {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(Ok(location)) = refusal.location().map(HeaderValue::from_str) {
+        answer.headers_mut().insert(LOCATION, location);
     }
     quota::tell(answer, refusal.quotas().to_vec());
 }
@@ -268,6 +274,8 @@ fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
         None => {
             let status = match refusal.code() {
                 Code::EncodingUnsupported => 415,
+                // a client of this transport takes 202 for the agent's answer
+                Code::ApprovalPending => 503,
                 _ => problem.status,
             };
             let name = protocol::status_name(status, refusal.delivered());
@@ -314,6 +322,9 @@ fn title(code: Code) -> String {
 /// Seconds to retry, rounded up to at least one, for the statuses of RFC 9110 §10.2.3 and RFC 6585 §4. `None` for a message
 /// that can never pass, since its client would retry for ever.
 pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
+    if refusal.code() == Code::ApprovalPending {
+        return Some(ASK_AGAIN);
+    }
     if !matches!(refusal.code().status(), 429 | 503) || refusal.never_passes() {
         return None;
     }
