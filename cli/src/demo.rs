@@ -1,6 +1,7 @@
 //! `semgate demo`: the paper's scenarios on the real system, each verdict shown and checked.
 
 mod attacks;
+mod people;
 mod scenes;
 mod stage;
 
@@ -91,9 +92,15 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
     if !json {
         heading(" # check scene: verdict");
     }
-    for act in
-        [scenes::words, scenes::money, attacks::poison, attacks::forms, scenes::questions, scenes::revocation]
-    {
+    for act in [
+        scenes::words,
+        scenes::money,
+        attacks::poison,
+        attacks::forms,
+        scenes::questions,
+        people::case,
+        scenes::revocation,
+    ] {
         let progress = (!json).then(|| Progress::of("playing"));
         let scenes = act(&stage).await?;
         drop(progress);

@@ -35,7 +35,7 @@ pub enum HumansJob {
         #[command(flatten)]
         key: KeyArg,
     },
-    Import(import::Import),
+    Import(import::ImportCard),
     Enrol(enrol::Enrol),
     /// Remove a card: nobody is asked there any more
     Remove {

@@ -218,10 +218,13 @@ pub struct SendOutcome {
 }
 
 impl SendOutcome {
-    /// Reads the gateway's answer: a status of 2xx is the agent's own, anything else a problem document.
+    /// Reads the gateway's answer: a problem document is the gateway's, also with 202 for a message that waits for a person. Any other
+    /// answer of 2xx is the agent's own.
     pub fn read(reply: &Reply) -> Self {
         let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
-        if (200..300).contains(&reply.status) {
+        let is_problem =
+            reply.header("content-type").is_some_and(|kind| kind.starts_with("application/problem+json"));
+        if (200..300).contains(&reply.status) && !is_problem {
             return Self {
                 verdict: "ALLOWED",
                 status: reply.status,

@@ -44,7 +44,10 @@
       return at ? { label: name, stroke: color("--s" + (1 + (at - 1) % 6)), width: 2, dash: at > 6 ? [6, 4] : [] } : {};
     });
     holder.replaceChildren();
-    new window.uPlot({ width: Math.max(280, holder.clientWidth), height: 220, series: series, axes: [axis, axis] }, columns, holder);
+    var plot = new window.uPlot({ width: Math.max(280, holder.clientWidth), height: 220, series: series, axes: [axis, axis] }, columns, holder);
+    new ResizeObserver(function () {
+      plot.setSize({ width: Math.max(280, holder.clientWidth), height: 220 });
+    }).observe(holder);
   }
 
   function dress(root) {

@@ -18,7 +18,8 @@ pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src '
 const ALWAYS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // with `no-referrer` a browser sends `Origin: null` with every form of this origin
+    (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (header::X_FRAME_OPTIONS, "DENY"),

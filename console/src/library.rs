@@ -47,6 +47,8 @@ pub(crate) struct Library {
 /// No answer, or a listing that is too long to be read as a whole.
 pub(crate) async fn listing(authority: &Server) -> Result<Vec<Listed>, CallFault> {
     let Listing { mut contexts } = authority.get("/v1/contexts").await?.json()?;
+    // the listing writes them in lower case, people and specifications do not
+    contexts.iter_mut().for_each(|one| one.status.make_ascii_uppercase());
     let order = |one: &Listed| ContextUrn::parse(&one.urn, &Prefix::default()).ok();
     contexts.sort_by_cached_key(|one| order(one).map(|urn| (urn.line().clone(), urn.version())));
     Ok(contexts)

@@ -36,11 +36,11 @@ impl Materials {
         let ids = config.persons.iter().filter_map(|person| SpiffeId::parse(&person.id).ok());
         let people = ids.fold(PeerRoots::new(), |all, id| all.with(id.trust_domain().clone(), roots.clone()));
         let people = Arc::new(people);
-        let (chain, key) = read_identity(&config.tls)?;
+        let shown = Identity::read(&config.tls)?;
         let clients = ClientAuth::Optional(Arc::clone(&people));
-        let server = server_config(&chain, &key, clients, Arc::new(DefaultTimeProvider))
+        let server = server_config(&shown.chain, &shown.key, clients, Arc::new(DefaultTimeProvider))
             .map_err(|why| RunFault::file(&config.tls.certificate, why))?;
-        let identity = read_identity(&config.identity)?;
+        let identity = Identity::read(&config.identity)?;
         let connector = |file: &Path| connector(file, &identity, &config.identity.certificate);
         let authority = connector(&config.authority.roots)?;
         let of_gateway = |roots: Option<&PathBuf>| roots.map(|file| connector(file)).transpose();
@@ -54,13 +54,9 @@ impl Materials {
     }
 }
 
-fn connector(
-    roots: &Path,
-    identity: &(Chain, KeyPair),
-    certificate: &Path,
-) -> Result<TlsConnector, RunFault> {
+fn connector(roots: &Path, identity: &Identity, certificate: &Path) -> Result<TlsConnector, RunFault> {
     let trust = ServerTrust { roots: read_roots(roots)?, expected: ExpectedServer::Named };
-    let made = client_config(trust, Some((&identity.0, &identity.1)), Arc::new(DefaultTimeProvider));
+    let made = client_config(trust, Some((&identity.chain, &identity.key)), Arc::new(DefaultTimeProvider));
     Ok(TlsConnector::from(Arc::new(made.map_err(|why| RunFault::file(certificate, why))?)))
 }
 
@@ -72,12 +68,20 @@ fn read_roots(path: &Path) -> Result<Roots, RunFault> {
     Roots::from_pem(&read_text(path)?, &ChainLimits::default()).map_err(|why| RunFault::file(path, why))
 }
 
-fn read_identity(files: &IdentityFiles) -> Result<(Chain, KeyPair), RunFault> {
-    let chain = Chain::from_pem(&read_text(&files.certificate)?, &ChainLimits::default())
-        .map_err(|why| RunFault::file(&files.certificate, why))?;
-    let key = KeyPair::from_pem(&read_text(&files.key)?, &SystemRandom::new())
-        .map_err(|why| RunFault::file(&files.key, why))?;
-    Ok((chain, key))
+/// A certificate chain with the key of its leaf.
+struct Identity {
+    chain: Chain,
+    key: KeyPair,
+}
+
+impl Identity {
+    fn read(files: &IdentityFiles) -> Result<Self, RunFault> {
+        let chain = Chain::from_pem(&read_text(&files.certificate)?, &ChainLimits::default())
+            .map_err(|why| RunFault::file(&files.certificate, why))?;
+        let key = KeyPair::from_pem(&read_text(&files.key)?, &SystemRandom::new())
+            .map_err(|why| RunFault::file(&files.key, why))?;
+        Ok(Self { chain, key })
+    }
 }
 
 /// The materials in use, and the state of their files when they were read.

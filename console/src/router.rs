@@ -1,5 +1,6 @@
 //! The router, built from the table of `roles`. Every request goes through the guard, then to the handler of its page.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -81,31 +82,39 @@ async fn open_page(page: OpenPage, guest: Guest) -> Answer {
     }
 }
 
-async fn closed_page(page: Page, visit: Visit) -> Answer {
+/// The answer of one page on the heap: together they would be too large for the stack of a thread.
+fn boxed<F>(page: impl FnOnce(Visit) -> F, visit: Visit) -> Pin<Box<dyn Future<Output = Answer> + Send>>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    Box::pin(page(visit))
+}
+
+fn closed_page(page: Page, visit: Visit) -> Pin<Box<dyn Future<Output = Answer> + Send>> {
     match page {
-        Page::Overview => overview::page(visit).await,
-        Page::Verdicts => verdicts::page(&visit),
-        Page::VerdictStream => verdicts::stream(visit),
-        Page::Decision => decision::page(visit).await,
-        Page::DecisionText => decision::text(visit).await,
-        Page::Contexts => contexts::list(visit).await,
-        Page::Context => contexts::one(visit).await,
-        Page::ContextText => contexts::text(visit).await,
-        Page::Compare => contexts::compare(visit).await,
-        Page::Policies => policies::page(visit).await,
-        Page::Matrix => policies::matrix(visit).await,
-        Page::ExplainForm | Page::Explain => policies::explain(visit).await,
-        Page::Approvals => approvals::inbox(visit).await,
-        Page::Approval => approvals::one(visit).await,
-        Page::ApprovalText => approvals::text(visit).await,
-        Page::Approve => approvals::approve(visit).await,
-        Page::Deny => approvals::deny(visit).await,
-        Page::Delegate => approvals::delegate(visit).await,
-        Page::Standing => standing::page(visit).await,
-        Page::StandingAct => standing::act(visit).await,
-        Page::Agents => agents::page(visit).await,
-        Page::Limits => limits::page(visit).await,
-        Page::Log => log::page(visit).await,
-        Page::Logout => login::end(visit).await,
+        Page::Overview => boxed(overview::page, visit),
+        Page::Verdicts => boxed(|visit| async move { verdicts::page(&visit) }, visit),
+        Page::VerdictStream => boxed(|visit| async move { verdicts::stream(visit) }, visit),
+        Page::Decision => boxed(decision::page, visit),
+        Page::DecisionText => boxed(decision::text, visit),
+        Page::Contexts => boxed(contexts::list, visit),
+        Page::Context => boxed(contexts::one, visit),
+        Page::ContextText => boxed(contexts::text, visit),
+        Page::Compare => boxed(contexts::compare, visit),
+        Page::Policies => boxed(policies::page, visit),
+        Page::Matrix => boxed(policies::matrix, visit),
+        Page::ExplainForm | Page::Explain => boxed(policies::explain, visit),
+        Page::Approvals => boxed(approvals::inbox, visit),
+        Page::Approval => boxed(approvals::one, visit),
+        Page::ApprovalText => boxed(approvals::text, visit),
+        Page::Approve => boxed(approvals::approve, visit),
+        Page::Deny => boxed(approvals::deny, visit),
+        Page::Delegate => boxed(approvals::delegate, visit),
+        Page::Standing => boxed(standing::page, visit),
+        Page::StandingAct => boxed(standing::act, visit),
+        Page::Agents => boxed(agents::page, visit),
+        Page::Limits => boxed(limits::page, visit),
+        Page::Log => boxed(log::page, visit),
+        Page::Logout => boxed(login::end, visit),
     }
 }

@@ -137,6 +137,11 @@ impl Bed {
         let router = TowerToHyperService::new(router(&self.app));
         let answer: Response = hyper::service::Service::call(&router, request).await.unwrap();
         let (head, body) = answer.into_parts();
+        // a stream does not end
+        let kind = head.headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes());
+        if kind == Some(b"text/event-stream") {
+            return Got { head, text: String::new() };
+        }
         let bytes = body.collect().await.unwrap().to_bytes();
         Got { head, text: String::from_utf8_lossy(&bytes).into_owned() }
     }

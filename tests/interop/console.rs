@@ -128,7 +128,7 @@ fn ask_people(dir: &Path, listen: &str, page: &str) {
         .split_once("\n[approvals]")
         .and_then(|(_, rest)| rest.find("\n[[").map(|at| rest[at..].to_owned()));
     let settings = format!(
-        "\n[approvals]\nlisten = \"{listen}\"\nhumans = \"people/humans\"\nconsole = [\"{CONSOLE}\"]\npage = \"{page}\"\nhold_seconds = 0\n"
+        "\n[approvals]\nlisten = \"{listen}\"\nhumans = \"people/humans\"\nconsole = [\"{CONSOLE}\"]\npage = \"{page}\"\nhold_seconds = 0\n\n[audit_values]\n"
     );
     std::fs::write(&config, own + &rest.unwrap_or_default() + &settings).unwrap();
     std::fs::write(dir.join("policies/large-orders.cedar"), ASK).unwrap();
@@ -139,14 +139,11 @@ fn act_for_people(dir: &Path, people: &[(&str, String)]) {
     let config = dir.join("authority.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     let (head, tables) = text.split_at(text.find("\n[").unwrap());
-    let own = if head.contains("\nconsoles = ") {
-        String::new()
-    } else {
-        format!("\nconsoles = [\"{CONSOLE}\"]\n")
-    };
+    // an `up` that has a console lets it act by itself
+    let known = head.lines().any(|line| line.starts_with("consoles = "));
+    let own = if known { String::new() } else { format!("\nconsoles = [\"{CONSOLE}\"]\n") };
     let mut publishers = String::new();
-    for (name, id) in people.iter().filter(|(name, _)| ["bob", "olaf"].contains(name)) {
-        assert!(!name.is_empty());
+    for (_, id) in people.iter().filter(|(name, _)| ["bob", "olaf"].contains(name)) {
         if !text.contains(&format!("\"{id}\"")) {
             publishers += &format!("\n[[publisher]]\nid = \"{id}\"\nrevoke = [\"*\"]\nfloor = [\"*\"]\n");
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::gateway::{Gateway, Scripted};
 use crate::support::people::Person;
-use crate::support::policies::{REPLY, records};
+use crate::support::policies::records;
 use crate::support::{Answer, Up, wait_for};
 
 /// A running house whose policies ask people about payments over 500.
@@ -34,7 +34,7 @@ impl House {
         let config = up.path("/firewall_config");
         let text = std::fs::read_to_string(&config).unwrap();
         std::fs::write(&config, text.replace("[approvals]\n", &format!("[approvals]\n{settings}"))).unwrap();
-        let behind = Scripted::saying(REPLY.to_owned());
+        let behind = Scripted::saying(reply());
         let gateway = Gateway::before(&up, behind.address, "");
         Self { up, behind, gateway }
     }
@@ -94,6 +94,14 @@ fn payment(id: &str, amount: &str) -> String {
     format!(
         r#"{{"protocol":"L8/1.0","message_id":"{id}","performative":"REQUEST","sender_id":"retailer-7","receiver_id":"wholesaler-1","context":"urn:contexts:payment:v1.1","content":{{"concept_type":"transfer","sender_id":"a","receiver_id":"b","amount":{amount},"currency":"USD"}}}}"#
     )
+}
+
+/// The agent agrees.
+fn reply() -> String {
+    let content = json!({"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 1, "currency": "USD"});
+    json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": "AGREE", "sender_id": "wholesaler-1",
+        "receiver_id": "retailer-7", "context": "urn:contexts:payment:v1.1", "content": content})
+    .to_string()
 }
 
 /// The approved message passes, once.
@@ -168,8 +176,7 @@ fn the_command_line_lists_shows_and_approves() {
     std::thread::scope(|scope| {
         let held = scope.spawn(|| up.post("retailer-7", &url, &[], payment("m-1", "900").as_bytes()));
         let run = |words: &[&str]| {
-            let output =
-                up.semgate(&[&["--json", "approvals"], words, &["--dir", up.dir.to_str().unwrap()]].concat());
+            let output = up.semgate(&[&["--json", "approvals"], words].concat());
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             serde_json::from_slice::<Value>(&output.stdout).unwrap()
         };

@@ -91,7 +91,7 @@ fn verdicts_arrive_live_and_a_reader_resumes_where_it_left() {
     assert!(stream.head.starts_with("HTTP/1.1 200"), "{}", stream.head);
     assert!(stream.head.to_ascii_lowercase().contains("content-type: text/event-stream"));
     assert_eq!(gateway.post(&decision()).status, 200);
-    assert_eq!(gateway.post(&wrong()).status, 400);
+    assert_eq!(gateway.post(&wrong()).code(), "content_invalid");
     let events: Vec<Event> = (0..3).map(|_| stream.next()).collect();
     let verdicts: Vec<&Value> = events.iter().map(|event| &event.data["verdict"]).collect();
     assert_eq!(verdicts, ["allowed", "allowed", "refused"]);
@@ -144,7 +144,7 @@ fn refusals_are_counted_by_minute_and_code() {
     let gateway = Gateway::before(&up, agent.address, "");
     assert_eq!(gateway.post(&decision()).status, 200);
     let code = gateway.post(&wrong()).code();
-    assert_eq!(code, "schema_violation");
+    assert_eq!(code, "content_invalid");
     let sum = |list: &Value| list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>();
     let counts = wait_for("three verdicts", || {
         let counts = get(gateway.admin, "/refusals").json();

@@ -18,6 +18,9 @@ pub const PEOPLE: [(&str, &str); 5] = [
     ("ap", r#""approver""#),
 ];
 
+/// Its own audit log; `up` has a console with another one.
+pub const AUDIT: &str = "tested-console-audit.jsonl";
+
 /// A console; ended with the value.
 pub struct Console<'u> {
     pub up: &'u Up,
@@ -185,7 +188,7 @@ fn settings(up: &Up, listen: &str, gateway: &str, more: &str) -> String {
         })
         .collect();
     format!(
-        "listen = \"{listen}\"\npeople_roots = \"{roots}\"\naudit_file = \"console-audit.jsonl\"\naudit = \"{}\"\npolicies = \"policies\"\n{more}\n\
+        "listen = \"{listen}\"\npeople_roots = \"{roots}\"\naudit_file = \"{AUDIT}\"\naudit = \"{}\"\npolicies = \"policies\"\n{more}\n\
          [tls]\ncertificate = \"agents/console-server.pem\"\nkey = \"agents/console-server.key\"\n\
          [identity]\ncertificate = \"agents/console.pem\"\nkey = \"agents/console.key\"\n\
          [authority]\nurl = \"{}\"\nroots = \"{roots}\"\n\

@@ -14,7 +14,7 @@ const WELL_KNOWN: &str = "/.well-known/human-card";
 
 /// Fetch a card from `https://HOST/.well-known/human-card`, show it, and write it with `--yes`
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct ImportCard {
     /// The address of the card
     url: String,
     /// PEM roots of the host's certificate
@@ -29,10 +29,10 @@ pub struct Import {
     key: KeyArg,
 }
 
-impl Import {
+impl ImportCard {
     /// Fetches, shows and writes the card.
     ///
-    /// Who the person is to this gateway (certificate, groups, agents) is the operator's to say, and is left out.
+    /// Leaves out certificate, groups and agents: these are for the operator to state.
     ///
     /// # Errors
     /// Another address, no answer, no card, or a card of this person already.

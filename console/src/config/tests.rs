@@ -25,7 +25,7 @@ fn unsafe_settings_are_refused() {
         ("admin = \"http://127.0.0.1:9\"", "admin = \"http://10.0.0.1:9\"", "`gateway.admin`"),
         ("approvals = \"https://127.0.0.1:9\"", "approvals = \"http://127.0.0.1:9\"", "`gateway.approvals`"),
         ("url = \"https://127.0.0.1:9\"", "url = \"http://127.0.0.1:9\"", "`authority.url`"),
-        ("human = \"human://bob.sre\"\n", "", "`link` must be"),
+        ("human = \"human://bob.sre\"\n", "", "`person.human` is missing"),
         ("link = \"human://bob.sre\"", "link = \"human://nobody\"", "`link` must be"),
         ("human = \"human://approver\"\n", "", "is an approver"),
         ("roles = [\"viewer\"]", "roles = []", "`person.roles`"),

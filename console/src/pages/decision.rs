@@ -62,13 +62,13 @@ fn wanted(visit: &Visit) -> Result<String, Trouble> {
 }
 
 async fn records(visit: &Visit, id: &str) -> Result<Records, Trouble> {
-    let found = find(&visit.app, id).await;
-    let found = found.map_err(|why| Trouble::missing(format_args!("The audit log cannot be read: {why}")))?;
-    if found.lines.is_empty() {
+    let unread = |why| Trouble::missing(format_args!("The audit log cannot be read: {why}"));
+    let records = find(&visit.app, id).await.map_err(unread)?;
+    if records.lines.is_empty() {
         let text = "No gateway keeps a record of this decision any more. Its audit log may have it.";
         return Err(Trouble::missing(text));
     }
-    Ok(found)
+    Ok(records)
 }
 
 /// `GET /decisions/{id}`

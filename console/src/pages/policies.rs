@@ -102,7 +102,10 @@ pub(crate) async fn page(visit: Visit) -> Answer {
     });
     let live = live.collect();
     let shadow = match visit.app.config.shadow.as_deref() {
-        Some(shadow) => Some(differences(&set, &*self::set(&visit.app, shadow).await?)),
+        Some(shadow) => {
+            let shadow = self::set(&visit.app, shadow).await?;
+            Some(differences(&set, &shadow))
+        }
         None => None,
     };
     let concepts = matrix_of(&set).map(rows).unwrap_or_default();

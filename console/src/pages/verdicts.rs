@@ -79,14 +79,12 @@ fn route(seen: &Seen) -> String {
 }
 
 /// One row. A person who may read records finds a link to the decision.
-#[derive(Template)]
-#[template(path = "verdict_row.html")]
-struct Row<'a> {
-    seen: &'a Seen,
+struct Row {
+    seen: Arc<Seen>,
     linked: bool,
 }
 
-impl Row<'_> {
+impl Row {
     /// The class of the outcome. What people did about a request is neither good nor bad.
     fn class(&self) -> &'static str {
         match (self.seen.verdict.verdict.as_str(), &self.seen.verdict.code) {
@@ -97,26 +95,28 @@ impl Row<'_> {
     }
 }
 
+/// A row by itself, as the stream sends it.
+#[derive(Template)]
+#[template(path = "verdict_row.html")]
+struct RowPage {
+    row: Row,
+}
+
 #[derive(Template)]
 #[template(path = "verdicts.html")]
 struct Page {
     frame: Frame,
     filter: Filter,
     feeds: Vec<FeedState>,
-    rows: Vec<Arc<Seen>>,
+    rows: Vec<Row>,
     left_out: usize,
     newest: u64,
     routes: BTreeSet<String>,
     senders: BTreeSet<String>,
     codes: BTreeSet<String>,
-    linked: bool,
 }
 
 impl Page {
-    fn row<'a>(&self, seen: &'a Arc<Seen>) -> Row<'a> {
-        Row { seen, linked: self.linked }
-    }
-
     fn is_chosen(wanted: &str, is: &str) -> bool {
         wanted == is
     }
@@ -131,6 +131,7 @@ pub(crate) fn page(visit: &Visit) -> Answer {
     let (feeds, filter) = (&visit.app.feeds, Filter::of(visit));
     let newest = feeds.newest();
     let (rows, left_out) = feeds.after(0, ROWS, |seen| filter.fits(seen));
+    let linked = is_linked(visit);
     let mut routes = feeds.distinct(CHOICES, |seen| Some(route(seen)).filter(|route| !route.is_empty()));
     let is_verdict = |code: &str| matches!(code, "" | "allowed" | "refused" | "abandoned");
     let outcome = |seen: &Seen| Some(seen.verdict.outcome().to_owned()).filter(|code| !is_verdict(code));
@@ -142,9 +143,8 @@ pub(crate) fn page(visit: &Visit) -> Answer {
         senders: feeds.distinct(CHOICES, |seen| seen.verdict.sender.clone()),
         frame: visit.frame("/verdicts"),
         feeds: feeds.states(),
-        linked: is_linked(visit),
         filter,
-        rows,
+        rows: rows.into_iter().map(|seen| Row { seen, linked }).collect(),
         left_out,
         newest,
         routes,
@@ -244,7 +244,7 @@ impl Live {
             return;
         }
         let linked = self.linked;
-        let rendered = rows.iter().map(|seen| Row { seen, linked }.render());
+        let rendered = rows.into_iter().map(|seen| RowPage { row: Row { seen, linked } }.render());
         let Ok(rows) = rendered.collect::<Result<Vec<_>, _>>() else { return };
         self.waiting.push(Event::default().event("rows").id(newest.to_string()).data(rows.concat()));
         if left_out > 0 {

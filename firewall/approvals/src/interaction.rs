@@ -67,12 +67,12 @@ pub struct Interaction {
     /// Task and arguments that the permission is about, if the agent states them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Value>,
+    /// Address that learns when the request is over, on the operator's list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<String>,
     /// The interaction that this one follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responds_to: Option<String>,
-    /// The agent's address that is told the end of the request (F1-19).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub callback: Option<String>,
 }
 
 impl Interaction {

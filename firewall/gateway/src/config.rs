@@ -1,6 +1,7 @@
 //! `firewall.toml`: parsed strictly, checked as a whole, and printed with every default filled in. This module binds no port,
 //! opens no key and makes no connection. [`check`](crate::check) does the next step and still binds no port.
 
+mod a2h;
 mod address;
 mod admin;
 mod approvals;
@@ -34,6 +35,7 @@ use toml::de::{DeTable, DeValue};
 
 use read::{between, checked, fault, number, one, text};
 
+pub use a2h::A2hOptions;
 pub use address::{Endpoint, Listen, Upstream};
 pub use admin::{AdminConfig, ProbeConfig};
 pub use approvals::ApprovalsConfig;

@@ -18,13 +18,13 @@ pub struct Approval {
     pub policy: Arc<str>,
     /// The question to the approver: the text of `@approve`.
     pub question: Arc<str>,
-    /// Who may decide; `None` leaves it to the gateway's configuration.
+    /// The people who may decide; `None` leaves it to the gateway's configuration.
     pub approvers: Option<Approvers>,
     /// Number of different people who must approve.
     pub quorum: u32,
     /// Seconds to answer; then silence denies.
     pub within: u32,
-    /// Who is asked as well after so many seconds.
+    /// People who are asked as well after so many seconds.
     pub escalate: Option<Escalation>,
     /// How long one approval serves.
     pub reuse: Reuse,
@@ -125,7 +125,7 @@ impl fmt::Display for Approvers {
 pub struct Escalation {
     /// Seconds after the request.
     pub after: u32,
-    /// Who may decide from then on, besides the first.
+    /// People who may decide from then on, besides the first.
     pub to: Approvers,
 }
 

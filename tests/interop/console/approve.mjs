@@ -52,6 +52,8 @@ await test(async () => {
 
   // denied, with a reason that the page demands or takes
   await follow(page, page.getByRole('navigation').getByRole('link', { name: 'Approvals' }));
+  // the list has seconds
+  await page.waitForTimeout(1_100);
   must((await order(7000)) === 'approval_pending', 'nothing is held');
   await page.reload();
   await opened(page, 7000);
@@ -61,7 +63,6 @@ await test(async () => {
   await follow(page, deny.getByRole('button', { name: 'Deny' }));
   await waitFor('the denial', async () => (await page.textContent('main')).includes('DENIED'));
   must((await order(7000)) === 'approval_denied', 'a denied action is not refused');
-  const told_ = await page.textContent('main');
-  must(told_.includes('too much beer') || (await page.goto('/approvals?state=ended'), true), 'the reason is lost');
+  must((await page.textContent('main')).includes('too much beer'), 'the reason is lost');
   told({ denied: true });
 });

@@ -1,5 +1,5 @@
 // An operator revokes a context by keyboard and pointer, and the refusal arrives on a page that nobody reloads.
-import { loggedIn, must, say, stage, test, told, waitFor } from './stage.mjs';
+import { judge, loggedIn, must, say, stage, test, told, waitFor } from './stage.mjs';
 
 const CONTEXT = 'supplyChain:v1.0';
 const WORDS = { item_id: 'beer', quantity: 1 };
@@ -31,12 +31,22 @@ await test(async () => {
   await live.getByRole('button', { name: 'Go on' }).click();
   await waitFor('what came during the pause', async () => (await rows(live)).length >= paused + 2);
 
+  // a decision is explained by the policies that decided it
+  const why = await live.context().newPage();
+  await why.goto('/verdicts?code=allowed');
+  await why.locator('#verdicts').getByRole('link').last().click();
+  await why.getByRole('heading', { name: 'Why' }).first().waitFor();
+  const reasons = await why.textContent('main');
+  must(reasons.includes('Explained by the policies that decided it') && /decided: permit lines\.cedar/.test(reasons), reasons);
+  await judge(why, 'an explained decision');
+
   const operator = await loggedIn('olaf');
   await operator.goto('/standing');
   const form = operator.locator('form[action="/standing/revoke"]');
-  await form.locator('[name=urn]').fill(`urn:contexts:${CONTEXT}`);
-  await form.locator('[name=reason]').fill('a leak');
-  await form.getByRole('button').click();
+  await form.getByLabel('Version').selectOption(`urn:contexts:${CONTEXT}`);
+  await form.getByLabel('Reason').fill('a leak');
+  await form.getByRole('checkbox').check();
+  await form.getByRole('button', { name: 'Revoke' }).click();
   await operator.waitForLoadState();
   const began = Date.now();
   await waitFor('the revocation at the gateway', async () =>

@@ -10,7 +10,7 @@ await test(async () => {
   await say('retailer-7', CONTEXT, 'current_decision', { item_id: 'beer', quantity: 'one' });
   await say('public-webapp-3', CONTEXT, 'current_decision', { item_id: 'beer', quantity: 1 });
   await say('retailer-7', CONTEXT, 'current_decision', { item_id: 'beer', quantity: 5000 });
-  const page = await loggedIn('bob', { viewport: { width: 1100, height: 760 } });
+  const page = await loggedIn('bob', { viewport: { width: 1260, height: 800 } });
   const take = async (name) => {
     const path = join(folder, `console-${name}.png`);
     await page.screenshot({ path });

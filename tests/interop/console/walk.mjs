@@ -14,6 +14,7 @@ await test(async () => {
   await judge(login, '/login');
 
   const page = await loggedIn('bob');
+  const faults = [];
   const seen = new Map();
   const queue = ['/'];
   for (const start of TABLE.filter(([method, row]) => method === 'GET' && !row.includes('*') && !/stream/.test(row))) queue.push(start[1]);
@@ -38,10 +39,12 @@ await test(async () => {
     const policy = answer.headers()['content-security-policy'];
     must(/default-src 'none'/.test(policy) && !/unsafe/.test(policy), `${path}: ${policy}`);
     must((await page.locator('h1').count()) === 1, `${path} has not one heading`);
-    await judge(page, path);
+    // the test tells of every page, not of the first alone
+    await judge(page, path).catch((why) => faults.push(why.message));
     seen.set(key, path);
     told({ kind, path });
     const links = await page.locator('a[href]').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
     queue.push(...links.filter((link) => link.startsWith('/')));
   }
+  must(faults.length === 0, faults.join('\n\n'));
 });

@@ -76,7 +76,9 @@ fn a2h_attack_second_answer_after_a_denial() {
 fn a2h_attack_agent_approves_itself() {
     let mut house = House::asking("");
     house.card("bob.sre", |card| card["operates"] = json!(["spiffe://semgate.test/agent/retailer-7"]));
-    house.card("alice.eng", |card| card["certificate"] = json!("spiffe://semgate.test/agent/retailer-7"));
+    let agent = json!({"id": "human://eve", "profile": {"name": "Eve"}, "capabilities": ["approver"],
+        "certificate": "spiffe://semgate.test/agent/retailer-7"});
+    std::fs::write(house.up.dir.join("humans/eve.json"), agent.to_string()).unwrap();
     house.gateway.restart("TERM");
     house.refused("900", "approval_pending");
     // an agent without a card, the person who operates the agent, and the agent with a person's card
@@ -133,15 +135,7 @@ fn a2h_attack_revoked_while_pending() {
     let house = House::asking("");
     house.refused("900", "approval_pending");
     house.bob().decide("approve", &house.bob().asked());
-    let output = house.up.semgate(&[
-        "context",
-        "revoke",
-        "payment:v1.1",
-        "--reason",
-        "wrong",
-        "--dir",
-        house.up.dir.to_str().unwrap(),
-    ]);
+    let output = house.up.semgate(&["context", "revoke", "payment:v1.1", "--reason", "wrong"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     wait_for("the revocation", || {
         let answer = house.pay("1");

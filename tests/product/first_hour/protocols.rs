@@ -37,7 +37,10 @@ fn fault_2_an_own_authority_publishes_the_contexts_of_the_protocols_once() {
     let toml = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, toml.replace("\"mcp\"", "\"mpc\"")).unwrap();
     let (_, why) = bad(&["authority", "check", "--config", text(&config)]);
-    assert!(why.contains("`mpc` is neither a `.json` file nor one of `a2a`, `mcp`"), "{why}");
+    assert!(
+        why.contains("`mpc` is neither a `.json` file nor one of `a2a`, `a2h`, `devops`, `mcp`"),
+        "{why}"
+    );
 }
 
 #[test]

@@ -20,9 +20,9 @@ fn a_change_of_policy_shows_as_the_rows_that_it_changes_and_no_others() {
     change(&dir.path().join("payment.cedar"), "  principal,\n", "  principal in Group::\"planners\",\n");
     let (status, shown, _) = policy(&["matrix", word(dir.path()), "--check"]);
     let expected = "payment::transfer
-  - retailer-7, public-webapp-3: depends on resource.amount
+  - retailer-7, public-webapp-3, sre-bot-1: depends on resource.amount
   - treasurer-1: always
-  + retailer-7, public-webapp-3, treasurer-1: always
+  + retailer-7, public-webapp-3, treasurer-1, sre-bot-1: always
 ";
     assert_eq!((status, shown.as_str()), (1, expected));
     let (status, shown, _) = policy(&["matrix", word(dir.path()), "--check", "--json"]);

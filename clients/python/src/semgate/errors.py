@@ -8,9 +8,9 @@ CODES = frozenset(
     header_mismatch context_missing too_slow too_large context_unknown context_untrusted context_revoked
     context_suspended context_below_floor status_stale concept_undefined content_invalid content_uninspectable
     host_refused sender_mismatch receiver_mismatch lock_mismatch not_found out_of_turn replayed policy_denied
-    policy_error approval_required tool_drift target_refused ambiguity_limited rate_limited
+    policy_error approval_required approval_pending approval_denied approval_expired tool_drift target_refused ambiguity_limited rate_limited
     upstream_unavailable upstream_invalid reply_refused agent_error authorization_required upstream_timeout
-    audit_unavailable
+    audit_unavailable state_unavailable
     """.split()
 )
 """The stable codes of Semgate. What another side calls its refusal is one of these, or not told."""

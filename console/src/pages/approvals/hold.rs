@@ -121,10 +121,10 @@ impl Demand {
             ("Policy", &self.policy),
             ("Question of the policy", &self.question),
             ("Who decides", &self.approvers),
-            ("How many", &self.quorum),
-            ("Valid for", &self.reuse),
-            ("A reason", &self.reason),
-            ("Proof of identity", &self.assurance),
+            ("People who must agree", &self.quorum),
+            ("One approval serves again", &self.reuse),
+            ("A written reason is needed", &self.reason),
+            ("Weakest proof of identity", &self.assurance),
         ];
         all.into_iter()
             .map(|(name, value)| (name, words(value)))

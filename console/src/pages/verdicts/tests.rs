@@ -66,8 +66,9 @@ fn attack_an_agent_writes_html_into_a_row() {
     seen.verdict.concepts = vec![hostile.to_owned()];
     (seen.verdict.performative, seen.verdict.context) = (Some(hostile.to_owned()), Some(hostile.to_owned()));
     (seen.verdict.decision_id, seen.verdict.protocol) = (hostile.to_owned(), Some(hostile.to_owned()));
+    let seen = Arc::new(seen);
     for linked in [true, false] {
-        let row = Row { seen: &seen, linked }.render().unwrap();
+        let row = RowPage { row: Row { seen: Arc::clone(&seen), linked } }.render().unwrap();
         assert!(!row.contains("<script") && !row.contains('\u{202E}'), "{row}");
         assert!(
             row.contains("&lt;script&gt;") && row.contains("<span class=\"code\">\\u{202E}</span>"),

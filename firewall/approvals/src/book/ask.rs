@@ -39,6 +39,8 @@ pub enum Asked {
     Denied(HoldId),
     /// Nobody answered in time.
     Expired(HoldId),
+    /// It could be put to nobody.
+    Failed(HoldId),
 }
 
 impl Book {
@@ -140,6 +142,9 @@ impl Book {
             }
             HoldState::Expired if same && now <= hold.expires_at.saturating_add(STANDS) => {
                 Standing::Answers(Asked::Expired(hold.id.clone()))
+            }
+            HoldState::Failed if same && now <= hold.opened_at.saturating_add(STANDS) => {
+                Standing::Answers(Asked::Failed(hold.id.clone()))
             }
             _ => Standing::Over,
         }

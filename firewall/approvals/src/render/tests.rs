@@ -73,8 +73,8 @@ pub(super) fn asking(kind: InteractionKind, text: &str, options: &[&str]) -> Sub
         reason: Some(text.to_owned()),
         context: Some(text.to_owned()),
         call: Some(json!({"fn": text})),
-        responds_to: None,
         callback: None,
+        responds_to: None,
     }))
 }
 

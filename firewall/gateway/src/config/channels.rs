@@ -54,6 +54,18 @@ pub struct EgressConfig {
     pub(crate) networks: Vec<IpNet>,
 }
 
+impl EgressConfig {
+    /// The permitted targets.
+    pub(crate) fn permitted(&self) -> Targets {
+        Targets { rules: self.targets.clone(), networks: self.networks.clone() }
+    }
+
+    /// Returns true for a permitted target.
+    pub(crate) fn lists(&self, url: &str) -> bool {
+        self.permitted().listed(url).is_ok()
+    }
+}
+
 /// Protection of the connection to a mail server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailSecurity {
@@ -136,11 +148,6 @@ impl MailConfig {
 }
 
 impl EgressConfig {
-    /// The allow-list.
-    pub(crate) fn list(&self) -> Targets {
-        Targets { rules: self.targets.clone(), networks: self.networks.clone() }
-    }
-
     /// # Errors
     /// Refuses https without roots.
     pub(super) fn check(&self) -> Result<(), ConfigFault> {

@@ -10,10 +10,9 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::fault::closest;
 use super::read::fields;
 use super::route::{
-    A2aOptions, A2hOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part,
-    SpeechOptions,
+    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part, SpeechOptions,
 };
-use super::{ConfigFault, RouteConfig};
+use super::{A2hOptions, ConfigFault, RouteConfig};
 use semgate_protocol::Binding;
 
 /// Kind of a route.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use semgate_approvals::HumanId;
 use semgate_certs::SpiffeId;
 use semgate_contexts::ContextUrn;
 use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
@@ -13,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{IdentityFiles, Listen, PushConfig, Upstream};
+use super::{A2hOptions, IdentityFiles, Listen, PushConfig, Upstream};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -212,16 +211,6 @@ pub struct McpOptions {
     pub authorization_servers: Option<Vec<String>>,
 }
 
-/// Options of A2H.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct A2hOptions {
-    /// Person who is asked where a request names nobody, as those of HumanLayer and gotoHuman.
-    #[serde(deserialize_with = "human")]
-    #[schemars(with = "Option<String>")]
-    pub default_human: Option<HumanId>,
-}
-
 /// Transport of A2A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -354,12 +343,6 @@ fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
 
 fn term<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     name(deserializer).map(Some)
-}
-
-fn human<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HumanId>, D::Error> {
-    let must = "the id of a person, such as `human://bob.sre`";
-    let id: String = checked(deserializer, must, |id: &String| HumanId::parse(id).is_some())?;
-    Ok(HumanId::parse(&id))
 }
 
 fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

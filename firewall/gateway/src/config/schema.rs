@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::Config;
 use super::route::{
     A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig, SpeechOptions,
 };
+use super::{A2hOptions, Config};
 
 impl Config {
     /// JSON Schema 2020-12 of the file.
@@ -35,6 +35,7 @@ fn route() -> Value {
         of::<L8Options>(),
         of::<A2aOptions>(),
         of::<McpOptions>(),
+        of::<A2hOptions>(),
         of::<GroupOptions>(),
     ];
     let mut properties = Map::new();
@@ -45,8 +46,12 @@ fn route() -> Value {
     }
     json!({
         "type": "object", "properties": properties, "additionalProperties": false,
-        "required": ["name", "listen", "binding", "contexts"],
-        "anyOf": [{"required": ["receiver", "upstream"]}, {"required": ["group", "members"]}],
+        "required": ["name", "listen", "binding"],
+        "anyOf": [
+            {"required": ["receiver", "upstream", "contexts"]},
+            {"required": ["group", "members", "contexts"]},
+            {"required": ["receiver"], "properties": {"binding": {"const": "a2h"}, "upstream": false}},
+        ],
     })
 }
 

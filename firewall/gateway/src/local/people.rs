@@ -238,8 +238,8 @@ impl Asking<'_> {
             reason: asked.reason,
             context: asked.context,
             call: asked.call,
-            responds_to: asked.responds_to,
             callback: asked.callback,
+            responds_to: asked.responds_to,
         };
         let question = Question {
             subject: Subject::Interaction(Box::new(interaction)),
@@ -265,19 +265,18 @@ impl Asking<'_> {
             )
             .with_hint("ask for an object whose members are strings, numbers or booleans"));
         }
+        let listed = |url: &String| self.config.egress.as_ref().is_some_and(|egress| egress.lists(url));
         match (&asked.callback, self.dialect) {
             (None, _) => Ok(()),
+            (Some(url), _) if listed(url) => Ok(()),
             (Some(_), Dialect::Review) => Err(Refusal::new(
                 Code::Malformed,
                 "`/webhookUrl` is an address that the operator has not listed",
             )
             .with_hint("leave it out, and read the answer")),
-            (Some(url), _) => {
-                let listed = self.config.egress.as_ref().is_some_and(|list| list.list().listed(url).is_ok());
-                listed.then_some(()).ok_or_else(|| {
-                    Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
-                        .with_hint("leave `callback` out, and read the answer with `wait`")
-                })
+            (Some(_), _) => {
+                Err(Refusal::new(Code::TargetRefused, "the operator has not listed the callback's address")
+                    .with_hint("leave `callback` out, and read the answer with `wait`"))
             }
         }
     }

@@ -66,6 +66,7 @@ impl Exchange<'_> {
             let id = match asked {
                 Asked::Approved(approved) => return Ok(Ok(approved)),
                 Asked::Denied(id) => return refused(Code::ApprovalDenied, Some(&id)),
+                Asked::Failed(id) => return refused(Code::ApprovalRequired, Some(&id)),
                 Asked::Expired(id) => return refused(Code::ApprovalExpired, Some(&id)),
                 Asked::Waits(id) | Asked::Opens(id, _) => id,
             };
@@ -123,6 +124,10 @@ const fn words(code: Code) -> (&'static str, &'static str) {
         Code::ApprovalExpired => (
             "nobody approved this message in time, or the approval was used already",
             "send it again in a few minutes to ask anew, or ask the operator and quote the decision id",
+        ),
+        Code::ApprovalRequired => (
+            "nobody who may approve this message can be asked",
+            "nothing was delivered: ask the operator and quote the decision id",
         ),
         Code::RateLimited => (
             "too many requests of this sender wait for people",

@@ -134,7 +134,7 @@ impl Courier {
             Errand::Over(id) => {
                 self.asked.remove(&id);
                 let office = Arc::clone(&self.office);
-                self.tasks.spawn_local(async move { office.wake(&id).await });
+                self.tasks.spawn_local(async move { office.call_back(&id).await });
             }
             Errand::Clicked { url, text, replace } => {
                 let office = Arc::clone(&self.office);
@@ -233,6 +233,18 @@ impl Office {
         Ok(Links { approve: url(&approve), deny: url(&deny) })
     }
 
+    /// Wakes an agent whose request is over (F1-19). Nothing of the answer leaves here: the agent asks for it.
+    async fn call_back(&self, id: &HoldId) {
+        let Some(hold) = self.desk.hold(id) else { return };
+        let Subject::Interaction(asked) = &hold.subject else { return };
+        let Some(url) = &asked.callback else { return };
+        let Ok(_slot) = self.slots.acquire().await else { return };
+        let body = json!({"interaction_id": hold.id, "state": hold.state});
+        if let Err(why) = self.channels.post(url, &body).await {
+            tracing::warn!(request = %hold.id, %why, "the agent was not called back");
+        }
+    }
+
     /// Sends the list of requests that exceeded a person's pace.
     async fn tell_all(self: Arc<Self>, gathered: Gathered) {
         let Gathered { human, ids } = gathered;
@@ -262,23 +274,6 @@ impl Office {
             self.desk.read(|book| book.approvers(hold, &registry).into_iter().cloned().collect::<Vec<_>>());
         let has_console = !self.config.console.is_empty();
         all.iter().any(|card| has_console || card.certificate.is_some())
-    }
-
-    /// Tells the agent that its question is over. The answer itself it reads at the gateway, which judges it.
-    async fn wake(&self, id: &HoldId) {
-        let Some(hold) = self.desk.hold(id) else { return };
-        let Subject::Interaction(asked) = &hold.subject else { return };
-        let Some(url) = &asked.callback else { return };
-        let outcome = match self.desk.statement_of_end(&hold, unix_now()) {
-            Ok(statement) => {
-                let body = json!({"interaction_id": hold.id, "state": hold.state, "statement": statement});
-                self.channels.post_for_certain(url, &body).await
-            }
-            Err(_) => Err(ChannelFault::Unreachable),
-        };
-        if let Err(why) = outcome {
-            tracing::warn!(request = %hold.id, %why, "an agent was not told that its question is over");
-        }
     }
 
     async fn sent(&self, id: HoldId, human: HumanId) {

@@ -80,7 +80,7 @@ impl Channels {
     /// Unreadable roots or credentials.
     pub(crate) fn open(config: &ApprovalsConfig) -> Result<Self, RunFault> {
         let egress =
-            config.egress.as_ref().map(|egress| Outbound::new(egress.list(), egress.roots.as_deref()));
+            config.egress.as_ref().map(|egress| Outbound::new(egress.permitted(), egress.roots.as_deref()));
         let mail = config.mail.as_ref().map(Mailer::open);
         Ok(Self { egress: egress.transpose()?, mail: mail.transpose()? })
     }
@@ -130,20 +130,6 @@ impl Channels {
             }
         }
         Err(last)
-    }
-
-    /// Posts JSON to a listed target: three tries.
-    ///
-    /// # Errors
-    /// As [`Channels::post`], of the last try.
-    pub(super) async fn post_for_certain(&self, url: &str, body: &Value) -> Result<(), ChannelFault> {
-        let mut pauses = PAUSES.iter();
-        loop {
-            match (self.post(url, body).await, pauses.next()) {
-                (Err(ChannelFault::Unreachable), Some(pause)) => sleep(*pause).await,
-                (outcome, _) => return outcome,
-            }
-        }
     }
 
     async fn once(

@@ -161,7 +161,6 @@ fn clarification(options: &[&str]) -> Subject {
         context: None,
         call: None,
         responds_to: None,
-        callback: None,
     }))
 }
 
