@@ -46,12 +46,12 @@ def serve(directory, certificate, key):
             pass
 
     class Inbox:
-        async def handle_DATA(self, _server, session, envelope):
+        async def handle_DATA(self, server, session, envelope):
             name = f'{len(list(directory.glob("*.eml")))}.eml'
             (directory / f'.{name}').write_bytes(envelope.original_content)
             (directory / f'.{name}').rename(directory / name)
             (directory / f'{name}.json').write_text(json.dumps({
-                'from': envelope.mail_from, 'to': envelope.rcpt_tos, 'tls': session.ssl is not None, 'user': session.authenticated,
+                'from': envelope.mail_from, 'to': envelope.rcpt_tos, 'tls': server.transport.get_extra_info('ssl_object') is not None, 'user': bool(session.authenticated),
             }))
             return '250 taken'
 

@@ -95,7 +95,8 @@ impl<'u> Post<'u> {
 
     /// One question of each kind, full of hostile text.
     fn ask_each(&self) -> Vec<String> {
-        let options: Vec<String> = (0..5).map(|n| format!("{n} {HOSTILE}")).collect();
+        let options: Vec<String> =
+            (0..5).map(|n| format!("{n} <!channel> *b* <img src=x> [x](https://evil.test)")).collect();
         let ask = |kind: &str, more: Value| {
             let mut body = json!({"target": "human://bob.sre", "type": kind, "summary": HOSTILE, "body": format!("{HOSTILE} ").repeat(40)});
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
