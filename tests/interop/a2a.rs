@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
+use support::people::Person;
 use support::task_agent::TaskAgent;
 use support::{Answer, PATIENCE, Up, python, python_agent, wait_for};
 
@@ -65,6 +66,34 @@ fn the_sdk_resolves_the_card_and_its_messages_reach_the_agent() {
         shown[1]
     );
     assert_eq!(up.received(), 2);
+}
+
+#[test]
+fn an_unmodified_client_is_held_until_a_person_agrees_and_passes() {
+    let up = Up::start();
+    let asks = "@id(\"large\") @approve(\"the treasurer signs these\") permit (principal in Group::\"partners\", \
+                action == Action::\"REQUEST\", resource is payment::transfer) when { resource.amount.greaterThan(decimal(\"500.0\")) };\n";
+    std::fs::write(up.path("/policies").join("large.cedar"), asks).unwrap();
+    let digest = support::policies::digest_of(&up.path("/policies"));
+    wait_for("the policies", || {
+        let metrics = support::plain_get(&format!("{}/metrics", up.text("/admin_url")));
+        String::from_utf8_lossy(&metrics.body).contains(&digest).then_some(())
+    });
+    let transfer = |amount: u64| json!({"concept": "transfer", "sender_id": "a", "receiver_id": "b", "amount": amount, "currency": "USD"});
+    let bob = Person::at(&up, "bob.sre", support::address(up.text("/people_url")).parse().unwrap());
+    for (amount, act) in [(900, "approve"), (901, "deny")] {
+        let cases = [says(act, "urn:contexts:payment:v1.1", "REQUEST", transfer(amount))];
+        let shown = std::thread::scope(|scope| {
+            let held = scope.spawn(|| through_the_sdk(&up, "retailer-7", &cases));
+            bob.decide(act, &bob.asked());
+            held.join().unwrap()
+        });
+        match act {
+            "approve" => assert!(shown[0].get("shown").is_some(), "{}", shown[0]),
+            _ => assert!(shown[0]["text"].as_str().unwrap().contains("approval_denied"), "{}", shown[0]),
+        }
+    }
+    assert_eq!(up.received(), 1);
 }
 
 #[test]

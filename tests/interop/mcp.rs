@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
+use support::people::Person;
 use support::{SEMGATE, Up, python, wait_for};
 
 pub(crate) const RULES: &str = r#"
@@ -149,6 +150,48 @@ fn an_unmodified_client_and_server_work_through_the_gateway_and_drift_is_withhel
     }
     let records = std::fs::read_to_string(&gateway.audit).unwrap();
     assert!(records.contains(r#""tool_drift":["add"]"#), "{records}");
+}
+
+/// A person decides about large sums.
+const LARGE: &str = r#"
+@id("large") @approve("sums of this size are checked by a person") permit (principal in Group::"partners", action, resource is sums::add)
+when { resource.a >= 1000 && resource.a < 2000 };
+"#;
+
+#[test]
+fn an_unmodified_client_is_held_until_a_person_agrees_and_passes() {
+    let up = Up::start();
+    let (behind, mcp) = (free_address(), free_address());
+    let _server = Server::start(behind, &[]);
+    let draft = up.dir.join("sums.json");
+    let (draft, dir) = (draft.to_str().unwrap(), up.dir.to_str().unwrap());
+    semgate(&["context", "import", "mcp", &format!("http://{behind}/mcp"), "--line", "sums", "--out", draft]);
+    semgate(&["context", "publish", draft, "--dir", dir]);
+    std::fs::write(up.path("/policies").join("mcp.cedar"), format!("{RULES}{LARGE}")).unwrap();
+    let route = format!(
+        "[[route]]\nname = \"mcp\"\nlisten = \"{mcp}\"\nbinding = \"mcp\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/mcp\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\n"
+    );
+    let gateway = Gateway::before(&up, behind, &route);
+    let bob = Person::at(&up, "bob.sre", gateway.people);
+    let call = json!({"name": "add", "arguments": {"a": 1500, "b": 2}});
+    for mode in ["2026-07-28", "legacy"] {
+        let direct = seen(behind, "/mcp", mode, std::slice::from_ref(&call));
+        for (act, shown) in [("approve", None), ("deny", Some("approval_denied"))] {
+            let mut call = call.clone();
+            call["arguments"]["b"] = json!(if shown.is_some() { mode.len() } else { 2 });
+            let through = std::thread::scope(|scope| {
+                let held = scope.spawn(|| seen(mcp, "/mcp", mode, std::slice::from_ref(&call)));
+                bob.decide(act, &bob.asked());
+                held.join().unwrap()
+            });
+            match shown {
+                None => assert_eq!(through["calls"], direct["calls"], "{mode}"),
+                Some(code) => {
+                    assert!(through["calls"][0].as_str().unwrap().starts_with(code), "{mode}: {through}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -549,3 +549,27 @@ fn the_page_of_mechanisms_names_these_tests() {
         assert!(tests.iter().any(|t| named == format!("f0_{t}")), "`{named}` is no test");
     }
 }
+
+/// Every row about people names a test that exists.
+#[test]
+fn the_page_of_mechanisms_names_the_tests_about_people() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = std::fs::read_to_string(root.join("docs/mechanisms.md")).unwrap();
+    let files = [
+        "tests/product/people.rs",
+        "tests/product/approvals.rs",
+        "tests/product/approvals/attacks.rs",
+        "tests/product/approvals/crashes.rs",
+        "tests/product/approvals/rules.rs",
+        "tests/interop/humanlayer.rs",
+        "tests/interop/channels.rs",
+        "firewall/approvals/src/people_tests.rs",
+    ];
+    let code: String = files.iter().map(|file| std::fs::read_to_string(root.join(file)).unwrap()).collect();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| F1-")).collect();
+    assert_eq!(rows.len(), 28);
+    for row in rows {
+        let named = row.split('|').nth(3).unwrap().trim().trim_matches('`');
+        assert!(code.contains(&format!("fn {named}()")), "`{named}` is no test");
+    }
+}
