@@ -161,6 +161,7 @@ fn clarification(options: &[&str]) -> Subject {
         context: None,
         call: None,
         responds_to: None,
+        callback: None,
     }))
 }
 
