@@ -111,6 +111,9 @@ class Gateway:
         shutil.copytree(place / known['policies'], place / f'{name}-policies')
         (place / f'{name}-policies' / f'{name}.cedar').write_text(rules)
         head = (place / known['firewall_config']).read_text().split('[[route]]')[0]
+        # the running house listens at its address for people
+        asks, rest = head.split('[approvals]\n')
+        head = asks + rest[rest.index('[['):]
         for was, becomes in ((known['admin_url'].removeprefix('http://'), f'127.0.0.1:{self.admin}'), ('state = "firewall"', f'state = "{name}"'),
                              ('firewall/audit.jsonl', f'{name}/audit.jsonl'), ('policies = "policies"', f'policies = "{name}-policies"')):
             if was not in head:
