@@ -34,7 +34,7 @@ const STANDS: u64 = 300;
 /// Settings of a book.
 #[derive(Clone, Debug)]
 pub struct BookSettings {
-    /// Who decides where a demand names nobody.
+    /// People who decide where a demand names nobody.
     pub approvers: Approvers,
     /// Seconds to use an approval.
     pub use_seconds: u64,

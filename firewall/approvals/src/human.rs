@@ -42,7 +42,7 @@ pub struct HumanCard {
     pub id: HumanId,
     /// The profile.
     pub profile: Profile,
-    /// What the person may be asked about.
+    /// Topics that the person may be asked about.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
     /// Addresses by channel. No agent ever sees them.

@@ -4,7 +4,7 @@
 //! applied, so whoever runs it can write the event to disk first. A book is a pure function of its events: after a crash the
 //! same events give the same book.
 //!
-//! What is approved is the [`Action`], not the bytes: two messages with the same action find the same hold.
+//! People approve the [`Action`], not the bytes: two messages with the same action find the same hold.
 //!
 //! This crate opens no socket, reads no clock and draws no randomness: ids and times are arguments. Times are Unix seconds.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
