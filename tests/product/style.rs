@@ -20,19 +20,19 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 13190, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 13340, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5800, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 9743, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/analysis", 4121, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 9445, [0, 0, 7, 2, 0, 0, 0, 0]),
+    ("policies/engine", 10436, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/analysis", 4247, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/protocol", 10659, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14472, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
-    ("firewall/approvals", 3000, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/inspect", 13878, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15674, [2, 4, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 27549, [1, 1, 1, 0, 0, 0, 0, 0]),
-    ("console", 5000, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("cli", 17841, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/approvals", 2844, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/inspect", 14372, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15734, [2, 4, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 32082, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("console", 5756, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("cli", 19225, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

@@ -42,7 +42,7 @@ pub struct HumanCard {
     pub id: HumanId,
     /// The profile.
     pub profile: Profile,
-    /// Topics that the person may be asked about.
+    /// Subjects that the person may be asked about.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
     /// Addresses by channel. No agent ever sees them.

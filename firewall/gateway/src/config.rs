@@ -9,6 +9,7 @@ mod channels;
 mod fault;
 mod kinds;
 mod limits;
+mod meta_keys;
 mod push;
 mod read;
 mod reload;

@@ -17,7 +17,7 @@ const MAX_FACT: usize = 400;
 /// Changes that a card lists. With more, the action is another one, and the card says so.
 const MAX_CHANGES: usize = 20;
 
-/// Things that a card shows besides the hold.
+/// Parts of a card besides the hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Background<'a> {
     /// Canonical form of the last approved action of the same sender, receiver and concepts.

@@ -8,11 +8,11 @@ use semgate_certs::SpiffeId;
 use semgate_contexts::ContextUrn;
 use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
 use semgate_protocol::{Binding, MetaKeys, a2a::Version};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{A2hOptions, IdentityFiles, Listen, PushConfig, Upstream};
+use super::{A2hOptions, IdentityFiles, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -385,19 +385,5 @@ fn api_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     match name.as_ref().map(http::HeaderName::as_str).filter(free) {
         Some(name) => Ok(Some(name.to_owned())),
         None => Err(fault("a header without another meaning, such as `x-api-key`")),
-    }
-}
-
-/// Serde functions of `meta`.
-mod meta_keys {
-    use super::{Deserialize, Deserializer, MetaKeys, Serializer, fault};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<MetaKeys, D::Error> {
-        MetaKeys::parse(&Vec::<String>::deserialize(d)?)
-            .map_err(|bad| fault(format_args!("keys, or prefixes that end in `.` or `/`: {bad}")))
-    }
-
-    pub(super) fn serialize<S: Serializer>(keys: &MetaKeys, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_seq(keys.entries())
     }
 }
