@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::thread;
-use crate::approvals::channels::doors::Doors;
+use crate::approvals::channels::{self, doors::Doors};
 use crate::approvals::channels::{Channels, Courier, errands, listener};
 use crate::approvals::listener::{People, router};
 use crate::approvals::{Approvals, enrol, humans, recorder};
@@ -39,15 +39,15 @@ pub(super) fn start(
     let follow = humans::follow(desk.clone(), Arc::clone(&config));
     let (errand, work) = errands();
     let doors = Doors::open(desk.clone(), Arc::clone(&config), errand.clone())?;
-    let channels = Channels::open(&config)?;
+    let sending = Channels::open(&config)?;
     let people = People { desk: desk.clone(), config: Arc::clone(&config) };
-    let pages = router(&people).merge(enrol::router(&people)).merge(doors.router());
+    let pages = router(&people).merge(enrol::router(&people)).merge(channels::router(&doors));
     let served = AdminListener::new(socket, Callers::People { materials }, |_| pages)?;
     let address = served.address();
     let url = config.url.clone().unwrap_or_else(|| format!("https://{address}"));
     let thread = thread("semgate-people".to_owned(), ended, move |local, runtime| {
         local.block_on(runtime, async move {
-            let courier = Courier::new(desk, channels, config, &url, work);
+            let courier = Courier::new(desk, sending, config, &url, work);
             served.spawn()?;
             tokio::task::spawn_local(follow);
             tokio::select! {

@@ -14,8 +14,9 @@ use tokio::task::JoinSet;
 
 use super::super::scribe::Listener;
 use super::super::{Desk, DeskFault};
+use super::fault::{ChannelFault, random_text};
 use super::pace::{Gathered, Pace};
-use super::send::{ChannelFault, Channels, random_text};
+use super::send::Channels;
 use crate::clock::unix_now;
 use crate::config::ApprovalsConfig;
 

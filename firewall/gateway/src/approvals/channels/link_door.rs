@@ -2,8 +2,7 @@
 //!
 //! A `GET` never decides: scanners of mail follow links. A `POST` decides with the token of a form that this gateway rendered.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::{Path, State};
 use axum::http::header::{
@@ -23,18 +22,12 @@ use semgate_approvals::{
 
 use super::super::DeskFault;
 use super::doors::Doors;
-use super::send::random_text;
 use crate::clock::unix_now;
 
 /// Bytes of a submitted form: a reason of two thousand characters, escaped.
 const MAX_FORM: usize = 32 * 1024;
 /// Characters of a reason. It is shown to the agent and recorded.
 const MAX_REASON: usize = 2_000;
-/// Forms of one link that are open at once: the person's, and those of scanners that open the link too.
-const MAX_FORMS: usize = 8;
-/// Forms of all links. One form takes about 200 bytes.
-const MAX_ALL: usize = 65_536;
-
 /// The content security policy of the pages: no script, nothing from elsewhere, and the one style sheet by its hash.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = STANDARD.encode(digest(&SHA256, STYLE.as_bytes()));
@@ -42,44 +35,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 });
-
-/// Tokens of rendered forms, by the hash of their link's token. They end with the process: a person then opens the link again.
-#[derive(Default)]
-pub(super) struct Forms {
-    open: Mutex<HashMap<String, Vec<String>>>,
-}
-
-impl Forms {
-    /// A token for one more form of this link. The oldest form of too many stops working.
-    fn draw(&self, link: &str) -> Option<String> {
-        let token = random_text().ok()?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= MAX_ALL && !open.contains_key(link) {
-            open.clear();
-        }
-        let forms = open.entry(link.to_owned()).or_default();
-        if forms.len() >= MAX_FORMS {
-            forms.remove(0);
-        }
-        forms.push(token_hash(&token));
-        Some(token)
-    }
-
-    /// Takes a token; it serves once.
-    fn take(&self, link: &str, token: &str) -> bool {
-        let hash = token_hash(token);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(forms) = open.get_mut(link) else { return false };
-        let before = forms.len();
-        forms.retain(|form| *form != hash);
-        forms.len() < before
-    }
-
-    /// Forgets the forms of a link that is used up.
-    fn forget(&self, link: &str) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(link);
-    }
-}
 
 /// A link with everything it leads to.
 struct Opened {

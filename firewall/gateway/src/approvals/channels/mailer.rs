@@ -1,7 +1,5 @@
 //! Mail over SMTP.
 
-use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
 use lettre::message::header::{Header, HeaderName, HeaderValue};
@@ -14,7 +12,7 @@ use semgate_approvals::render::{Card, Links, mail};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-use super::send::{ChannelFault, random_text};
+use super::fault::{ChannelFault, fault, random_text, read};
 use crate::config::{MailConfig, MailSecurity};
 use crate::fault::RunFault;
 
@@ -117,12 +115,4 @@ fn tls(config: &MailConfig) -> Result<TlsParameters, RunFault> {
         }
     }
     builder.build().map_err(|why| RunFault::Tls { why: why.to_string() })
-}
-
-pub(super) fn read(path: &Path, what: &'static str) -> Result<String, RunFault> {
-    std::fs::read_to_string(path).map_err(|why| fault(path, what, &why))
-}
-
-pub(super) fn fault(path: &Path, what: &'static str, why: &dyn fmt::Display) -> RunFault {
-    RunFault::File { path: path.to_owned(), what, why: why.to_string() }
 }

@@ -1,17 +1,14 @@
 //! One message to one person, on the first channel that takes it.
 
-use std::fmt;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use ring::rand::{SecureRandom, SystemRandom};
 use semgate_approvals::HumanCard;
 use semgate_approvals::render::{Card, Links, slack, teams};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
+use super::fault::ChannelFault;
 use super::mailer::Mailer;
 use crate::config::ApprovalsConfig;
 use crate::fault::RunFault;
@@ -24,29 +21,6 @@ use crate::upstream::egress::outbound::Outbound;
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 /// Time of one try at a webhook.
 const TIME: Duration = Duration::from_secs(10);
-/// Bytes of a random token: it cannot be guessed.
-const TOKEN: usize = 32;
-
-/// The reason why a person was not reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChannelFault {
-    /// No address of the person's card belongs to a channel of this gateway.
-    NoAddress,
-    /// The channel refuses this address for good.
-    Refused,
-    /// The channel did not answer, or not with success.
-    Unreachable,
-}
-
-impl fmt::Display for ChannelFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoAddress => "the person has no address at a channel of this gateway",
-            Self::Refused => "the channel refused the address",
-            Self::Unreachable => "the channel could not be reached",
-        })
-    }
-}
 
 /// A way to people. The order is that of the proof that an answer gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,14 +141,4 @@ impl Channels {
             Ok(Err(_)) | Err(_) => Err(ChannelFault::Unreachable),
         }
     }
-}
-
-/// 256 random bits as base64url.
-///
-/// # Errors
-/// The system has no randomness.
-pub(super) fn random_text() -> Result<String, ChannelFault> {
-    let mut bytes = [0; TOKEN];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| ChannelFault::Unreachable)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

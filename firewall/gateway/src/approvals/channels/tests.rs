@@ -102,7 +102,7 @@ impl World {
     }
 
     fn router(&self) -> Router {
-        self.doors.router()
+        router(&self.doors)
     }
 
     async fn hold(&self, subject: Subject, demand: impl FnOnce(&mut Approval)) -> Arc<Hold> {

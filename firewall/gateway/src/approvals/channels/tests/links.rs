@@ -7,7 +7,7 @@ use super::*;
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 async fn linked(world: &World, hold: &Hold, human: &str, verdict: Verdict) -> String {
-    let token = super::super::send::random_text().unwrap();
+    let token = super::super::fault::random_text().unwrap();
     let (id, human, hash) = (hold.id.clone(), HumanId::parse(human).unwrap(), token_hash(&token));
     world.desk.change(move |_, _| Ok(((), vec![Event::Linked { id, human, verdict, hash }]))).await.unwrap();
     format!("/decide/{token}")
