@@ -141,6 +141,10 @@ impl From<Undone> for Trouble {
     fn from(undone: Undone) -> Self {
         match undone {
             Undone::Unrecorded(why) => Self::unrecorded(&why),
+            Undone::Fault(CallFault::Lost(why)) => {
+                let text = format_args!("It may have happened: {why}. Look before you try again.");
+                Self::new(StatusCode::BAD_GATEWAY, "The outcome is unknown", text)
+            }
             Undone::Fault(fault) => fault.into(),
         }
     }

@@ -1,8 +1,11 @@
 //! State that every page shares.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use semgate_certs::SpiffeId;
+use tokio::sync::{RwLock, watch};
 
 use crate::audit::{Audit, Entry};
 use crate::client::{CallFault, Server};
@@ -19,8 +22,10 @@ const PERSON: &str = "semgate-person";
 /// The header that states how the person logged in.
 const FACTOR: &str = "semgate-factor";
 
-/// Characters of a target in the audit log: longer than every URN and id.
+/// Characters of a target or a detail in the audit log: longer than every URN and id.
 const MAX_TARGET: usize = 256;
+/// Time for the outcomes of open acts to reach the disk once the console stops.
+const LAST_RECORDS: Duration = Duration::from_secs(5);
 
 /// The running console.
 pub(crate) struct App {
@@ -37,6 +42,10 @@ pub(crate) struct App {
     pub(crate) sets: Sets,
     persons: Vec<Arc<PersonConfig>>,
     sessions: Mutex<Sessions>,
+    /// Every open act holds it for reading.
+    acts: Arc<RwLock<()>>,
+    /// True once the console stops and waits for no answer any more.
+    ending: watch::Sender<bool>,
 }
 
 impl App {
@@ -54,6 +63,8 @@ impl App {
             sets: Sets::default(),
             persons: config.persons.iter().cloned().map(Arc::new).collect(),
             sessions: Mutex::new(Sessions::new()?),
+            acts: Arc::default(),
+            ending: watch::Sender::new(false),
             config,
         })
     }
@@ -118,28 +129,55 @@ impl App {
     /// # Errors
     /// The disk refuses: the act must not happen.
     pub(crate) async fn record(self: &Arc<Self>, act: &Act<'_>, outcome: &str) -> std::io::Result<()> {
-        let (app, act, outcome) = (Arc::clone(self), act.owned(), outcome.to_owned());
+        self.write(&Arc::new(act.owned()), outcome).await
+    }
+
+    async fn write(self: &Arc<Self>, act: &Arc<OwnedAct>, outcome: &str) -> std::io::Result<()> {
+        let (app, act, outcome) = (Arc::clone(self), Arc::clone(act), outcome.to_owned());
         let written = tokio::task::spawn_blocking(move || app.audit.write(&act.entry(), &outcome)).await;
         written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
     }
+
+    /// Ends every open act: its outcome is recorded as unknown. Returns once the records are on disk, or after 5 seconds.
+    pub(crate) async fn end_acts(&self) {
+        self.ending.send_replace(true);
+        if tokio::time::timeout(LAST_RECORDS, self.acts.write()).await.is_err() {
+            tracing::error!("the outcome of an open act could not be recorded; its intention was");
+        }
+    }
 }
 
-/// Carries out an act once its record is on disk, then records the outcome.
+/// Carries out an act once its record is on disk, then records the outcome. It goes on when the browser leaves.
 ///
 /// # Errors
 /// The record cannot be written, and nothing was sent; or the fault of the act.
-pub(crate) async fn carry_out<T>(
+pub(crate) async fn carry_out<T: Send + 'static>(
     app: &Arc<App>,
     act: &Act<'_>,
-    sent: impl Future<Output = Result<T, CallFault>>,
+    sent: impl Future<Output = Result<T, CallFault>> + Send + 'static,
 ) -> Result<T, Undone> {
-    app.record(act, "intended").await.map_err(Undone::Unrecorded)?;
-    let outcome = sent.await;
-    let word = outcome.as_ref().map_or_else(|fault| fault.code().to_owned(), |_| "done".to_owned());
-    if let Err(why) = app.record(act, &word).await {
-        tracing::error!(%why, "the outcome of an act could not be recorded; its intention was");
-    }
-    outcome.map_err(Undone::Fault)
+    let (app, act) = (Arc::clone(app), Arc::new(act.owned()));
+    let whole = tokio::spawn(async move {
+        let _open = Arc::clone(&app.acts).read_owned().await;
+        app.write(&act, "intended").await.map_err(Undone::Unrecorded)?;
+        let mut ending = app.ending.subscribe();
+        // a task of its own, so that a panic has an outcome too
+        let mut sending = tokio::spawn(sent);
+        let answer = tokio::select! {
+            answer = &mut sending => answer.unwrap_or_else(|_| Err(lost("the act broke off"))),
+            _ = ending.wait_for(|ends| *ends) => Err(lost("the console stops")),
+        };
+        let word = answer.as_ref().map_or_else(|fault| fault.code().to_owned(), |_| "done".to_owned());
+        if let Err(why) = app.write(&act, &word).await {
+            tracing::error!(%why, "the outcome of an act could not be recorded; its intention was");
+        }
+        answer.map_err(Undone::Fault)
+    });
+    whole.await.unwrap_or_else(|_| Err(Undone::Fault(lost("the act broke off"))))
+}
+
+fn lost(why: &str) -> CallFault {
+    CallFault::Lost(why.to_owned())
 }
 
 /// An act that was not done.
@@ -157,6 +195,8 @@ pub(crate) struct Act<'a> {
     pub(crate) act: &'a str,
     pub(crate) target: &'a str,
     pub(crate) server: &'a str,
+    /// Named particulars, such as the digest of a decision.
+    pub(crate) detail: BTreeMap<&'static str, String>,
 }
 
 struct OwnedAct {
@@ -166,6 +206,7 @@ struct OwnedAct {
     act: String,
     target: String,
     server: String,
+    detail: BTreeMap<&'static str, String>,
 }
 
 impl Act<'_> {
@@ -176,8 +217,9 @@ impl Act<'_> {
             factor: self.by.map(|(_, factor)| factor.as_str().to_owned()).unwrap_or_default(),
             roles: roles.unwrap_or_default(),
             act: self.act.to_owned(),
-            target: self.target.chars().take(MAX_TARGET).collect(),
+            target: bounded(self.target),
             server: self.server.to_owned(),
+            detail: self.detail.iter().map(|(name, value)| (*name, bounded(value))).collect(),
         }
     }
 }
@@ -191,6 +233,14 @@ impl OwnedAct {
             act: &self.act,
             target: &self.target,
             server: &self.server,
+            detail: &self.detail,
         }
     }
 }
+
+fn bounded(text: &str) -> String {
+    text.chars().take(MAX_TARGET).collect()
+}
+
+#[cfg(test)]
+mod tests;

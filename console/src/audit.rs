@@ -1,5 +1,6 @@
 //! The console's own audit log: one JSON line before an act is sent, on disk, and one with its outcome.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,6 +27,9 @@ pub(crate) struct Entry<'a> {
     pub(crate) target: &'a str,
     /// The server that the act goes to: a gateway's name, `authority` or `console`.
     pub(crate) server: &'a str,
+    /// Particulars of the act, such as the digest of a decision.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) detail: &'a BTreeMap<&'static str, String>,
 }
 
 #[derive(Serialize)]

@@ -27,6 +27,9 @@ pub(crate) enum CallFault {
     /// No answer in time, or none that can be read.
     #[error("no answer: {0}")]
     Silent(String),
+    /// The request may have arrived, and its answer is lost.
+    #[error("no answer came back: {0}")]
+    Lost(String),
     /// A problem document.
     #[error("{code}: {text}")]
     Refused {
@@ -44,6 +47,7 @@ impl CallFault {
     pub(crate) fn code(&self) -> &str {
         match self {
             Self::Silent(_) => "no_answer",
+            Self::Lost(_) => "unknown",
             Self::Refused { code, .. } => code,
         }
     }
@@ -51,13 +55,17 @@ impl CallFault {
     /// HTTP status of the answer, if there was one.
     pub(crate) const fn status(&self) -> Option<u16> {
         match self {
-            Self::Silent(_) => None,
+            Self::Silent(_) | Self::Lost(_) => None,
             Self::Refused { status, .. } => Some(*status),
         }
     }
 
     fn silent(why: impl std::fmt::Display) -> Self {
         Self::Silent(why.to_string())
+    }
+
+    fn lost(why: impl std::fmt::Display) -> Self {
+        Self::Lost(why.to_string())
     }
 
     fn refused(status: u16, body: &[u8]) -> Self {
@@ -177,14 +185,14 @@ impl Server {
             let response = opening.await?;
             let status = response.status();
             let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-            let body = body.map_err(CallFault::silent)?.to_bytes();
+            let body = body.map_err(CallFault::lost)?.to_bytes();
             if status.is_success() {
                 Ok(Reply { body })
             } else {
                 Err(CallFault::refused(status.as_u16(), &body))
             }
         };
-        let late = |_| Err(CallFault::silent(format_args!("nothing within {} s", time.as_secs())));
+        let late = |_| Err(CallFault::lost(format_args!("nothing within {} s", time.as_secs())));
         tokio::time::timeout(time, exchange).await.unwrap_or_else(late)
     }
 
@@ -230,5 +238,5 @@ where
     let (mut sender, connection) = http1::handshake(io).await.map_err(CallFault::silent)?;
     // ends once the body was read, or dropped
     tokio::spawn(connection);
-    sender.send_request(request).await.map_err(CallFault::silent)
+    sender.send_request(request).await.map_err(CallFault::lost)
 }

@@ -52,6 +52,7 @@ pub async fn run(
     let following: Vec<_> =
         (0..app.config.gateways.len()).map(|at| tokio::spawn(follow(Arc::clone(&app), at))).collect();
     listen::serve(listener, Arc::clone(&app), router(&app), end).await;
+    app.end_acts().await;
     looking.abort();
     following.iter().for_each(tokio::task::JoinHandle::abort);
     Ok(())

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 fn entry() -> Entry<'static> {
     let (person, factor, roles) = ("spiffe://semgate.test/human/bob", "link", vec!["operator"]);
-    Entry { person, factor, roles, act: "revoke", target: "urn:x", server: "authority" }
+    static NONE: BTreeMap<&str, String> = BTreeMap::new();
+    Entry { person, factor, roles, act: "revoke", target: "urn:x", server: "authority", detail: &NONE }
 }
 
 #[test]

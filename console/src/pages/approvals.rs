@@ -6,6 +6,8 @@
 mod hold;
 mod text;
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use semgate_contexts::json;
 use serde::Deserialize;
@@ -259,12 +261,13 @@ async fn decide(
     body: Map<String, Value>,
 ) -> Answer {
     let id = visit.segment("id")?;
+    let detail = BTreeMap::new();
     let by = Some((&*visit.session.person, &visit.session.factor));
-    let record = Act { by, act, target: id, server: &gateway.name };
+    let record = Act { by, act, target: id, server: &gateway.name, detail };
     let server = visit.app.approvals(gateway, &visit.session);
     let server = server.unwrap_or_else(|| Err(CallFault::Silent("the gateway asks nobody".to_owned())));
     let path = format!("/v1/approvals/{}/{act}", segment(id));
-    let sent = async { server?.post(&path, &Value::Object(body)).await };
+    let sent = async move { server?.post(&path, &Value::Object(body)).await };
     carry_out(&visit.app, &record, sent).await?;
     see_other(&format!("/approvals/{}?gateway={}", segment(id), segment(&gateway.name)))
 }

@@ -1,5 +1,6 @@
 //! Login and logout. A GET never begins a session: mail scanners and previews follow links.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -55,7 +56,7 @@ pub(crate) async fn begin(guest: Guest) -> Answer {
         None => (guest.peer.as_ref().and_then(|peer| guest.app.person(peer.id())), Factor::Certificate),
     };
     let Some(person) = person else { return refused(&guest, &factor).await };
-    let act = Act { by: Some((&person, &factor)), act: "login", target: &person.id, server: "console" };
+    let act = own("login", &person, &factor);
     guest.app.record(&act, "done").await.map_err(|why| Trouble::unrecorded(&why))?;
     let cookie = guest.app.sessions().begin(Arc::clone(&person), factor.clone(), now());
     let cookie = cookie.map_err(Trouble::internal)?;
@@ -72,8 +73,7 @@ pub(crate) async fn end(visit: Visit) -> Answer {
     let session = &visit.session;
     // the session ends in any case
     visit.end();
-    let by = Some((&*session.person, &session.factor));
-    let act = Act { by, act: "logout", target: &session.person.id, server: "console" };
+    let act = own("logout", &session.person, &session.factor);
     visit.app.record(&act, "done").await.map_err(|why| Trouble::unrecorded(&why))?;
     let mut answer = see_other("/login")?;
     let gone = format!("{COOKIE}=; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
@@ -81,9 +81,15 @@ pub(crate) async fn end(visit: Visit) -> Answer {
     Ok(answer)
 }
 
+/// An act of a person on the own session.
+fn own<'a>(act: &'a str, person: &'a PersonConfig, factor: &'a Factor) -> Act<'a> {
+    let detail = BTreeMap::new();
+    Act { by: Some((person, factor)), act, target: &person.id, server: "console", detail }
+}
+
 async fn refused(guest: &Guest, factor: &Factor) -> Answer {
     let id = guest.peer.as_ref().map(|peer| peer.id().as_str()).unwrap_or_default();
-    let act = Act { by: None, act: "login", target: id, server: "console" };
+    let act = Act { by: None, act: "login", target: id, server: "console", detail: BTreeMap::new() };
     guest.app.record(&act, "refused").await.map_err(|why| Trouble::unrecorded(&why))?;
     let text = match factor {
         Factor::Link => {

@@ -1,5 +1,7 @@
 //! Revocations, suspensions, floors and the trust list, with forms that act in the name of the person.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use serde::Deserialize;
 use serde_json::json;
@@ -124,12 +126,12 @@ pub(crate) async fn act(visit: Visit) -> Answer {
         _ => return Err(Trouble::missing("There is no such act.")),
     };
     let by = Some((&*visit.session.person, &visit.session.factor));
-    let record = Act { by, act, target, server: "authority" };
+    let record = Act { by, act, target, server: "authority", detail: BTreeMap::new() };
     let authority = visit.app.authority_for(&visit.session)?;
-    let statement = if act == "trust" { Some(form.need("statement")?) } else { None };
-    let sent = async {
+    let statement = if act == "trust" { Some(form.need("statement")?.to_owned()) } else { None };
+    let sent = async move {
         match statement {
-            Some(text) => authority.post_signed(&path, text).await,
+            Some(text) => authority.post_signed(&path, &text).await,
             None => authority.post(&path, &body).await,
         }
     };
