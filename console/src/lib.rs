@@ -31,6 +31,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 mod visible;
+mod write_timeout;
 
 pub use config::{AuthorityConfig, Config, GatewayConfig, IdentityFiles, PersonConfig};
 pub use fault::{ConfigFault, RunFault};

@@ -1,4 +1,7 @@
 //! The listener: TLS 1.3, HTTP/1.1 with keep-alive, every wait and every head bounded.
+//!
+//! A stranger is a peer without the certificate of a person. Strangers have slots of their own, one request a connection, and a
+//! bound on its whole life, so that they cannot take the slots of people.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +17,29 @@ use semgate_certs::tls::{HandshakeFault, Hello, HelloFault, ServerConfig, handsh
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::StartHandshake;
 use tokio_rustls::server::TlsStream;
 
 use crate::app::App;
 use crate::clock::now;
 use crate::guard::Caller;
+use crate::write_timeout::WriteTimeout;
 
-/// Connections at once: some hundred people with six connections of a browser each would be too many for one console.
-const CONNECTIONS: usize = 512;
+/// Connections at once of people with their certificates, and as many of strangers: some forty browsers of six each.
+const CONNECTIONS: usize = 256;
+/// Handshakes at once; only their end shows who the peer is.
+const HANDSHAKES: usize = 128;
+/// Whole time of a connection of a stranger: an act, and the pages around it.
+const STRANGER_TIME: Duration = Duration::from_secs(60);
+/// Time that a write may wait for a peer that does not read.
+const WRITE_TIME: Duration = Duration::from_secs(20);
 /// Time of a handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// Time of a head, and of a kept connection without a request.
 const HEAD_TIME: Duration = Duration::from_secs(60);
+/// Time of a head of a stranger.
+const STRANGER_HEAD_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a head.
 const HEAD_BYTES: usize = 16 * 1024;
 /// Time for open requests to end once the console stops.
@@ -37,6 +49,27 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of one read before the hello of a client is complete.
 const HELLO_READ: usize = 4_096;
 
+/// The parts that connections share.
+struct Shared {
+    app: Arc<App>,
+    router: Router,
+    people: Arc<Semaphore>,
+    strangers: Arc<Semaphore>,
+}
+
+impl Shared {
+    fn new(app: Arc<App>, router: Router) -> Self {
+        let slots = || Arc::new(Semaphore::new(CONNECTIONS));
+        Self { app, router, people: slots(), strangers: slots() }
+    }
+
+    /// A slot for a peer of this kind; `None` if all are in use.
+    fn slot(&self, is_person: bool) -> Option<OwnedSemaphorePermit> {
+        let slots = if is_person { &self.people } else { &self.strangers };
+        Arc::clone(slots).try_acquire_owned().ok()
+    }
+}
+
 /// Serves until `end` resolves, then lets open requests end.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -44,15 +77,16 @@ pub(crate) async fn serve(
     router: Router,
     end: impl Future<Output = ()>,
 ) {
-    let (slots, graceful) = (Arc::new(Semaphore::new(CONNECTIONS)), GracefulShutdown::new());
+    let (handshakes, graceful) = (Arc::new(Semaphore::new(HANDSHAKES)), GracefulShutdown::new());
+    let shared = Arc::new(Shared::new(app, router));
     tokio::pin!(end);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &slots) => accepted,
+            accepted = accept(&listener, &handshakes) => accepted,
             () = &mut end => break,
         };
         let Some((socket, slot)) = accepted else { continue };
-        tokio::spawn(connection(Arc::clone(&app), router.clone(), socket, slot, graceful.watcher()));
+        tokio::spawn(connection(Arc::clone(&shared), socket, slot, graceful.watcher()));
     }
     drop(listener);
     if timeout(GRACE, graceful.shutdown()).await.is_err() {
@@ -73,14 +107,15 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpSt
 }
 
 async fn connection(
-    app: Arc<App>,
-    router: Router,
+    shared: Arc<Shared>,
     socket: TcpStream,
-    _slot: OwnedSemaphorePermit,
+    handshaking: OwnedSemaphorePermit,
     watcher: Watcher,
 ) {
+    let begun = Instant::now();
     let _ = socket.set_nodelay(true);
-    let materials = app.materials.get();
+    let materials = shared.app.materials.get();
+    let socket = WriteTimeout::new(socket, WRITE_TIME);
     let stream = match timeout(HANDSHAKE_TIME, handshake(&materials.server, socket)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(why)) => return failed(&why),
@@ -91,25 +126,34 @@ async fn connection(
         true => None,
         false => materials.people.identify(shown, now()).ok().map(Arc::new),
     };
-    let router = TowerToHyperService::new(router);
+    let is_person = peer.as_ref().is_some_and(|peer| shared.app.person(peer.id()).is_some());
+    let Some(_slot) = shared.slot(is_person) else { return full(is_person) };
+    drop(handshaking);
+    let router = TowerToHyperService::new(shared.router.clone());
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Caller(peer.clone()));
         hyper::service::Service::call(&router, request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .keep_alive(is_person)
+        .header_read_timeout(if is_person { HEAD_TIME } else { STRANGER_HEAD_TIME })
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
+    let served = watcher.watch(connection);
     // each request had its answer; how the connection ends does not matter
-    let _ = watcher.watch(connection).await;
+    if is_person {
+        let _ = served.await;
+    } else {
+        let _ = timeout_at(begun + STRANGER_TIME, served).await;
+    }
 }
 
 /// Accepts TLS. A peer that speaks anything else reads the reason as an answer of HTTP.
 async fn handshake(
     server: &Arc<ServerConfig>,
-    mut stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, HandshakeFault> {
+    mut stream: WriteTimeout<TcpStream>,
+) -> Result<TlsStream<WriteTimeout<TcpStream>>, HandshakeFault> {
     let mut hello = Hello::default();
     let mut bytes = Vec::with_capacity(HELLO_READ);
     loop {
@@ -137,3 +181,12 @@ fn failed(why: &HandshakeFault) {
         tracing::warn!(reason = why.reason(), %why, suppressed, "a tls handshake failed");
     }
 }
+
+fn full(is_person: bool) {
+    if let Some(suppressed) = handshake_line(now()) {
+        tracing::warn!(is_person, suppressed, "a connection was cut: all of its kind are in use");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
+use tokio::sync::Semaphore;
 
 use crate::config::PersonConfig;
 use crate::fault::RunFault;
@@ -20,6 +21,8 @@ pub(crate) const LONGEST: u64 = 8 * 3_600;
 pub(crate) const IDLE: u64 = 30 * 60;
 /// Seconds in which a link counts.
 pub(crate) const LINK: u64 = 5 * 60;
+/// Live pages of one session.
+pub(crate) const STREAMS: usize = 4;
 /// Sessions of one person. The oldest ends when another begins.
 const OF_A_PERSON: usize = 8;
 
@@ -53,6 +56,8 @@ pub(crate) struct Session {
     pub(crate) csrf: String,
     /// The last second of the session.
     pub(crate) ends: u64,
+    /// Slots of its live pages.
+    pub(crate) streams: Arc<Semaphore>,
     used: u64,
 }
 
@@ -106,7 +111,8 @@ impl Sessions {
         }
         let (cookie, key) = self.secret()?;
         let csrf = URL_SAFE_NO_PAD.encode(hmac::sign(&self.tokens, &key).as_ref());
-        let session = Session { person, factor, csrf, ends: now.saturating_add(LONGEST), used: now };
+        let (ends, streams) = (now.saturating_add(LONGEST), Arc::new(Semaphore::new(STREAMS)));
+        let session = Session { person, factor, csrf, ends, streams, used: now };
         self.open.insert(key, session);
         Ok(cookie)
     }

@@ -161,11 +161,13 @@ pub(crate) fn stream(visit: Visit) -> Answer {
     let Some(after) = after.and_then(|after| after.parse().ok()) else {
         return Err(Trouble::new(StatusCode::BAD_REQUEST, "Not a number", "`after` must be a number."));
     };
-    let Ok(permit) = Arc::clone(&visit.app.feeds.streams).try_acquire_owned() else {
-        let text = "Every live page of this console is in use. Reload this page to see newer verdicts.";
+    let slots = [&visit.session.streams, &visit.app.feeds.streams];
+    let taken = slots.into_iter().map(|slots| Arc::clone(slots).try_acquire_owned().ok());
+    let Some(permits) = taken.collect::<Option<Vec<_>>>() else {
+        let text = "You have too many live pages open, or all people together. Reload this page to see newer verdicts.";
         return Err(Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Too many live pages", text));
     };
-    let events = Live::events(visit, after, permit);
+    let events = Live::events(visit, after, permits);
     let mut answer = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response();
     answer.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     Ok(answer)
@@ -181,14 +183,15 @@ struct Live {
     waiting: Vec<Event>,
     end: Instant,
     over: bool,
-    _permit: OwnedSemaphorePermit,
+    /// Slots of the session and of the console.
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl Live {
     fn events(
         visit: Visit,
         after: u64,
-        permit: OwnedSemaphorePermit,
+        permits: Vec<OwnedSemaphorePermit>,
     ) -> impl Stream<Item = Result<Event, Infallible>> {
         let feeds = &visit.app.feeds;
         // a number of an earlier run of the console
@@ -204,7 +207,7 @@ impl Live {
             waiting: Vec::new(),
             end,
             over: false,
-            _permit: permit,
+            _permits: permits,
         };
         stream::unfold(live, |mut live| async move {
             let event = live.next().await?;

@@ -76,3 +76,17 @@ fn attack_an_agent_writes_html_into_a_row() {
         );
     }
 }
+
+#[tokio::test]
+async fn attack_one_session_opens_live_pages_until_nobody_else_can() {
+    let bed = crate::tests::Bed::new();
+    let (cookie, _) = bed.session("viewer");
+    let (other, _) = bed.session("bob.sre");
+    let session = bed.app.sessions().of(&cookie, crate::clock::now(), true).unwrap();
+    let open: Vec<_> = std::iter::from_fn(|| Arc::clone(&session.streams).try_acquire_owned().ok()).collect();
+    assert_eq!(open.len(), 4);
+    assert_eq!(bed.get("/verdicts/stream?after=0", &cookie).await.status(), 503);
+    assert_eq!(bed.get("/verdicts/stream?after=0", &other).await.status(), 200);
+    drop(open);
+    assert_eq!(bed.get("/verdicts/stream?after=0", &cookie).await.status(), 200);
+}
