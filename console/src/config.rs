@@ -87,7 +87,7 @@ pub struct Config {
     pub policies: Option<PathBuf>,
     /// A second policy directory, which the pages compare with the first.
     pub shadow: Option<PathBuf>,
-    /// Prints a link at the start that logs this person in once, within five minutes. On loopback only.
+    /// Prints a link at the start that logs this person in once, within five minutes. `listen` and `url` must be on loopback.
     pub link: Option<String>,
     /// The authority.
     pub authority: AuthorityConfig,
@@ -185,9 +185,10 @@ impl Config {
 
     fn check_link(&self) -> Result<(), ConfigFault> {
         let Some(link) = &self.link else { return Ok(()) };
-        if !self.listen.ip().is_loopback() {
+        let reached = Url::parse(&self.origin()).is_ok_and(|url| is_loopback(&url));
+        if !self.listen.ip().is_loopback() || !reached {
             return Err(ConfigFault::rule(
-                "`link` is for a console on loopback alone: off it, people log in by certificate",
+                "`link` is for a console on loopback alone, in `listen` and `url`: off it, people log in by certificate",
             ));
         }
         match self.persons.iter().any(|person| person.human.as_ref() == Some(link)) {

@@ -20,6 +20,11 @@ fn a_whole_file_is_read_and_its_paths_are_resolved() {
 fn unsafe_settings_are_refused() {
     let cases = [
         ("127.0.0.1:9480", "0.0.0.0:9480", "`link` is for a console on loopback"),
+        (
+            "people_roots",
+            "url = \"https://console.example\"\npeople_roots",
+            "`link` is for a console on loopback",
+        ),
         ("people_roots", "url = \"http://console.example\"\npeople_roots", "`url`"),
         ("people_roots", "url = \"https://console.example/x\"\npeople_roots", "`url`"),
         ("admin = \"http://127.0.0.1:9\"", "admin = \"http://10.0.0.1:9\"", "`gateway.admin`"),
