@@ -9,6 +9,7 @@ use tokio::sync::{RwLock, watch};
 
 use crate::audit::{Audit, Entry};
 use crate::client::{CallFault, Server};
+use crate::clock::now;
 use crate::config::{Config, GatewayConfig, PersonConfig};
 use crate::fault::RunFault;
 use crate::feed::Feeds;
@@ -130,6 +131,14 @@ impl App {
     /// The disk refuses: the act must not happen.
     pub(crate) async fn record(self: &Arc<Self>, act: &Act<'_>, outcome: &str) -> std::io::Result<()> {
         self.write(&Arc::new(act.owned()), outcome).await
+    }
+
+    /// Notes the act of a stranger, at most once a second.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn note(&self, act: &Act<'_>, outcome: &str) -> std::io::Result<()> {
+        self.audit.note(&act.owned().entry(), outcome, now())
     }
 
     async fn write(self: &Arc<Self>, act: &Arc<OwnedAct>, outcome: &str) -> std::io::Result<()> {

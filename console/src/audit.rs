@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -39,10 +39,39 @@ struct Line<'a> {
     entry: &'a Entry<'a>,
     /// `intended` before the act; then `done`, or the code or the reason of its failure.
     outcome: &'a str,
+    /// Like ones before it that have no line.
+    #[serde(skip_serializing_if = "is_zero")]
+    suppressed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The open file.
-pub(crate) struct Audit(Mutex<File>);
+pub(crate) struct Audit(Mutex<Inner>);
+
+struct Inner {
+    file: File,
+    /// True if the last line may have no end.
+    torn: bool,
+    /// The second of the last note.
+    noted: u64,
+    suppressed: u64,
+}
+
+impl Inner {
+    fn append(&mut self, entry: &Entry<'_>, outcome: &str, suppressed: u64) -> std::io::Result<()> {
+        let line = Line { time: clock::utc(clock::now()), entry, outcome, suppressed };
+        let mut bytes = if self.torn { vec![b'\n'] } else { Vec::new() };
+        serde_json::to_writer(&mut bytes, &line)?;
+        bytes.push(b'\n');
+        let written = self.file.write_all(&bytes);
+        self.torn = written.is_err();
+        written
+    }
+}
 
 impl Audit {
     /// Opens or makes the file, mode 0600.
@@ -50,22 +79,44 @@ impl Audit {
     /// # Errors
     /// It cannot be opened for appending.
     pub(crate) fn open(path: &Path) -> Result<Self, RunFault> {
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-        Ok(Self(Mutex::new(file.map_err(|why| RunFault::file(path, why))?)))
+        let opened = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        let file = opened.map_err(|why| RunFault::file(path, why))?;
+        let torn = is_torn(&file).map_err(|why| RunFault::file(path, why))?;
+        Ok(Self(Mutex::new(Inner { file, torn, noted: 0, suppressed: 0 })))
     }
 
-    /// Writes a line and waits until it is on disk.
+    /// Writes a line and waits until it is on disk. A line that a crash or a full disk cut short stays a line of its own.
     ///
     /// # Errors
     /// The disk refuses; the act must not happen then.
     pub(crate) fn write(&self, entry: &Entry<'_>, outcome: &str) -> std::io::Result<()> {
-        let line = Line { time: clock::utc(clock::now()), entry, outcome };
-        let mut bytes = serde_json::to_vec(&line)?;
-        bytes.push(b'\n');
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&bytes)?;
-        file.sync_data()
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.append(entry, outcome, 0)?;
+        inner.file.sync_data()
     }
+
+    /// Notes the act of a stranger, without waiting for the disk. At most one line a second; it counts those without one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn note(&self, entry: &Entry<'_>, outcome: &str, now: u64) -> std::io::Result<()> {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.noted == now {
+            inner.suppressed = inner.suppressed.saturating_add(1);
+            return Ok(());
+        }
+        let suppressed = std::mem::take(&mut inner.suppressed);
+        inner.noted = now;
+        inner.append(entry, outcome, suppressed)
+    }
+}
+
+/// True if the last byte is no newline.
+fn is_torn(file: &File) -> std::io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte != *b"\n")
 }
 
 #[cfg(test)]

@@ -30,3 +30,36 @@ fn a_full_disk_is_a_fault() {
     let audit = Audit::open(Path::new("/dev/full")).unwrap();
     assert!(audit.write(&entry(), "intended").is_err());
 }
+
+#[test]
+fn a_line_that_was_cut_short_spoils_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    std::fs::write(&path, "{\"time\":\"20").unwrap();
+    let audit = Audit::open(&path).unwrap();
+    audit.write(&entry(), "intended").unwrap();
+    // as after a full disk
+    audit.0.lock().unwrap().torn = true;
+    audit.write(&entry(), "done").unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let read = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count();
+    assert_eq!((read, text.lines().next()), (2, Some("{\"time\":\"20")));
+    let full = Audit::open(Path::new("/dev/full")).unwrap();
+    assert!(full.write(&entry(), "intended").is_err() && full.0.lock().unwrap().torn);
+}
+
+#[test]
+fn attack_a_stranger_fills_the_log_with_refused_logins() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let audit = Audit::open(&path).unwrap();
+    for at in [7, 7, 7, 7, 8, 9] {
+        audit.note(&entry(), "refused", at).unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let counts = text.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["suppressed"].as_u64().unwrap_or_default()
+    });
+    assert_eq!(counts.collect::<Vec<_>>(), [0, 3, 0]);
+}

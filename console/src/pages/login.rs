@@ -90,7 +90,12 @@ fn own<'a>(act: &'a str, person: &'a PersonConfig, factor: &'a Factor) -> Act<'a
 async fn refused(guest: &Guest, factor: &Factor) -> Answer {
     let id = guest.peer.as_ref().map(|peer| peer.id().as_str()).unwrap_or_default();
     let act = Act { by: None, act: "login", target: id, server: "console", detail: BTreeMap::new() };
-    guest.app.record(&act, "refused").await.map_err(|why| Trouble::unrecorded(&why))?;
+    let is_known = guest.peer.as_ref().is_some_and(|peer| guest.app.person(peer.id()).is_some());
+    let recorded = match is_known {
+        true => guest.app.record(&act, "refused").await,
+        false => guest.app.note(&act, "refused"),
+    };
+    recorded.map_err(|why| Trouble::unrecorded(&why))?;
     let text = match factor {
         Factor::Link => {
             "This link was used before, or is older than five minutes. Start the console again for a new one."
