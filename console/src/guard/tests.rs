@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::Request;
 
 const ACT: &str = "/standing/revoke";
-const FORM: &str = "urn=urn%3Acontexts%3Apayment%3Av1.1&reason=because";
+const FORM: &str = "urn=urn%3Acontexts%3Apayment%3Av1.1&reason=because&sure=yes";
 
 fn is_refused(got: &crate::tests::Got) -> bool {
     got.status() == 403 && got.text.contains("The form was refused")

@@ -6,8 +6,6 @@
 mod hold;
 mod text;
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use semgate_contexts::json;
 use serde::Deserialize;
@@ -261,7 +259,12 @@ async fn decide(
     body: Map<String, Value>,
 ) -> Answer {
     let id = visit.segment("id")?;
-    let detail = BTreeMap::new();
+    let text = |name| body.get(name).and_then(Value::as_str);
+    // the number of an option, since its text is a value of the message
+    let option = body.get("selected_option").and_then(|_| visit.form.get("option"));
+    let particulars = [("digest", text("digest")), ("to", text("to")), ("option", option)];
+    let given = particulars.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
+    let detail = given.collect();
     let by = Some((&*visit.session.person, &visit.session.factor));
     let record = Act { by, act, target: id, server: &gateway.name, detail };
     let server = visit.app.approvals(gateway, &visit.session);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use semgate_contexts::Digest;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -109,6 +110,10 @@ pub(crate) async fn act(visit: Visit) -> Answer {
     let act = visit.segment("act")?;
     let form = &visit.form;
     let reason = || form.need("reason");
+    let mut detail = BTreeMap::new();
+    if act == "revoke" && form.get("sure") != Some("yes") {
+        return Err(Trouble::form("A revocation cannot be undone. Say that you know it."));
+    }
     let (path, body, target) = match act {
         "revoke" | "suspend" | "resume" | "retire" => {
             let urn = form.need("urn")?;
@@ -116,6 +121,7 @@ pub(crate) async fn act(visit: Visit) -> Answer {
         }
         "floor" => {
             let (line, min) = (form.need("line")?, form.need("min")?);
+            detail.insert("min", min.to_owned());
             ("/v1/floors".to_owned(), json!({"line": line, "min": min, "reason": reason()?}), line)
         }
         "approve" => {
@@ -126,9 +132,10 @@ pub(crate) async fn act(visit: Visit) -> Answer {
         _ => return Err(Trouble::missing("There is no such act.")),
     };
     let by = Some((&*visit.session.person, &visit.session.factor));
-    let record = Act { by, act, target, server: "authority", detail: BTreeMap::new() };
     let authority = visit.app.authority_for(&visit.session)?;
     let statement = if act == "trust" { Some(form.need("statement")?.to_owned()) } else { None };
+    detail.extend(statement.as_ref().map(|text| ("sha-256", Digest::of(text.as_bytes()).to_string())));
+    let record = Act { by, act, target, server: "authority", detail };
     let sent = async move {
         match statement {
             Some(text) => authority.post_signed(&path, &text).await,
