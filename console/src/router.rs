@@ -12,7 +12,7 @@ use http::{HeaderValue, Request, StatusCode};
 use crate::answer::{Answer, Frame, Trouble, secured, see_other};
 use crate::app::App;
 use crate::guard::{Admitted, Guest, Turned, Visit, Wanted, admit};
-use crate::links::segment;
+use crate::links::encoded;
 use crate::pages::{
     agents, approvals, assets, contexts, decision, limits, log, login, overview, policies, standing, verdicts,
 };
@@ -64,7 +64,7 @@ async fn answer(app: &Arc<App>, row: &Row, request: Request<Body>) -> Response {
 fn to_login(wanted: &Wanted) -> Answer {
     let path = match wanted.path.as_str() {
         "/" => "/login".to_owned(),
-        path => format!("/login?to={}", segment(path)),
+        path => format!("/login?to={}", encoded(path)),
     };
     let mut answer = see_other(&path)?;
     if wanted.refreshes {

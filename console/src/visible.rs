@@ -121,10 +121,10 @@ pub(crate) mod filters {
         Ok(Safe(span(seconds.seconds())))
     }
 
-    /// One segment of a path in a link.
+    /// One segment of a path in a link, or a value of its query. `.` and `..` become nothing: the link leads to no page.
     #[askama::filter_fn]
     pub(crate) fn segment(text: impl ToString, _: &dyn Values) -> Result<Safe<String>> {
-        Ok(Safe(crate::links::segment(&text.to_string())))
+        Ok(Safe(crate::links::segment(&text.to_string()).unwrap_or_default()))
     }
 }
 

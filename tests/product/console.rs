@@ -153,7 +153,7 @@ fn attack_an_operator_of_the_console_without_a_right_at_the_authority_revokes_no
     let up = Up::start();
     let console = Console::start(&up, "", "");
     let op = console.log_in("op");
-    let form = "urn=urn%3Acontexts%3Apayment%3Av1.1&reason=because";
+    let form = "urn=urn%3Acontexts%3Apayment%3Av1.1&reason=because&sure=yes";
     let answer = op.post("/standing", "/standing/revoke", form);
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     assert_eq!(answer.status, 403, "{text}");

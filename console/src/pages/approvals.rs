@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::config::GatewayConfig;
 use crate::gateways::ask_all;
 use crate::guard::Visit;
-use crate::links::segment;
+use crate::links::{encoded, segment};
 use crate::visible::filters;
 
 use hold::{Hold, words};
@@ -135,7 +135,7 @@ pub(crate) async fn inbox(visit: Visit) -> Answer {
 
 /// The gateway of a request, and the request: of the named gateway, or of the first that has it.
 async fn find(visit: &Visit) -> Result<(GatewayConfig, Hold), Trouble> {
-    let id = visit.segment("id")?;
+    let path = format!("/v1/approvals/{}", segment(visit.segment("id")?)?);
     let named = visit.form.get("gateway").or_else(|| visit.query.get("gateway"));
     let mut last = None;
     for gateway in &visit.app.config.gateways {
@@ -143,7 +143,7 @@ async fn find(visit: &Visit) -> Result<(GatewayConfig, Hold), Trouble> {
             continue;
         }
         let Some(server) = visit.app.approvals(gateway, &visit.session) else { continue };
-        let read = async { server?.get(&format!("/v1/approvals/{}", segment(id))).await?.json::<Hold>() };
+        let read = async { server?.get(&path).await?.json::<Hold>() };
         match read.await {
             Ok(hold) => return Ok((gateway.clone(), hold)),
             Err(fault) if fault.status() == Some(404) => {}
@@ -269,8 +269,9 @@ async fn decide(
     let record = Act { by, act, target: id, server: &gateway.name, detail };
     let server = visit.app.approvals(gateway, &visit.session);
     let server = server.unwrap_or_else(|| Err(CallFault::Silent("the gateway asks nobody".to_owned())));
-    let path = format!("/v1/approvals/{}/{act}", segment(id));
+    let shown = segment(id)?;
+    let path = format!("/v1/approvals/{shown}/{act}");
     let sent = async move { server?.post(&path, &Value::Object(body)).await };
     carry_out(&visit.app, &record, sent).await?;
-    see_other(&format!("/approvals/{}?gateway={}", segment(id), segment(&gateway.name)))
+    see_other(&format!("/approvals/{shown}?gateway={}", encoded(&gateway.name)))
 }

@@ -117,7 +117,7 @@ pub(crate) async fn act(visit: Visit) -> Answer {
     let (path, body, target) = match act {
         "revoke" | "suspend" | "resume" | "retire" => {
             let urn = form.need("urn")?;
-            (format!("/v1/contexts/{}/{act}", segment(urn)), json!({"reason": reason()?}), urn)
+            (format!("/v1/contexts/{}/{act}", segment(urn)?), json!({"reason": reason()?}), urn)
         }
         "floor" => {
             let (line, min) = (form.need("line")?, form.need("min")?);
@@ -126,7 +126,7 @@ pub(crate) async fn act(visit: Visit) -> Answer {
         }
         "approve" => {
             let proposal = form.need("proposal")?;
-            (format!("/v1/proposals/{}/approve", segment(proposal)), json!({}), proposal)
+            (format!("/v1/proposals/{}/approve", segment(proposal)?), json!({}), proposal)
         }
         "trust" => ("/v1/trust".to_owned(), json!({}), "trust list"),
         _ => return Err(Trouble::missing("There is no such act.")),

@@ -86,3 +86,51 @@ fn every_character_that_unicode_lets_browsers_ignore_is_hidden_from_nobody() {
         assert!(is_hidden(c), "U+{number:04X}");
     }
 }
+
+/// The expressions of a template that stand within a tag, where markup ends the attribute.
+fn within_tags(template: &str) -> Vec<&str> {
+    let (mut rest, mut in_tag, mut quote, mut all) = (template, false, None, Vec::new());
+    while let Some(c) = rest.chars().next() {
+        let end = match rest.get(..2) {
+            Some("{{") => Some("}}"),
+            Some("{%") => Some("%}"),
+            Some("{#") => Some("#}"),
+            _ => None,
+        };
+        if let Some(end) = end {
+            let (expression, after) = rest.split_once(end).unwrap();
+            if in_tag {
+                all.push(expression);
+            }
+            rest = after;
+            continue;
+        }
+        match (c, quote) {
+            ('"' | '\'', None) if in_tag => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            ('<', None) => in_tag = true,
+            ('>', None) => in_tag = false,
+            _ => {}
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    assert!(!in_tag && quote.is_none(), "the tags of a template are not closed");
+    all
+}
+
+#[test]
+fn no_template_puts_the_markup_of_visible_into_an_attribute() {
+    let within = within_tags("<a title=\"{{ a|visible }}\" {% if b %}c{% endif %}>{{ d|visible }}</a>");
+    assert_eq!(within, ["{{ a|visible ", "{% if b ", "{% endif "]);
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let mut seen = 0;
+    for file in std::fs::read_dir(dir).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for expression in within_tags(&text) {
+            seen += 1;
+            assert!(!expression.contains("visible"), "{}: {expression}", path.display());
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
