@@ -188,6 +188,16 @@ impl Feeds {
         });
     }
 
+    /// Counts an event that cannot be read, and goes on after its number.
+    fn skipped(&self, at: usize, id: Option<u64>) {
+        self.missed(at, 1);
+        self.with(|_, feeds| {
+            if let Some(feed) = feeds.get_mut(at) {
+                feed.last = id.or(feed.last);
+            }
+        });
+    }
+
     /// States whether the stream is open, and wakes pages that show it.
     fn turned(&self, at: usize, fault: Option<String>) {
         self.with(|_, feeds| {

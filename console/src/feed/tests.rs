@@ -88,3 +88,18 @@ fn the_route_of_a_reply_is_that_of_its_request() {
     };
     assert_eq!((request.agent(), reply.agent()), ("wholesaler", "wholesaler"));
 }
+
+#[test]
+fn an_unreadable_verdict_is_missed_and_not_asked_for_again() {
+    let feeds = feeds();
+    let bad = |data: &str, is_bad| events::Event {
+        data: data.to_owned(),
+        id: Some(9),
+        is_bad,
+        ..Default::default()
+    };
+    feeds.add(0, verdict(7, "a", None));
+    upstream::take(&feeds, 0, &bad("{\"n\":9}", false));
+    upstream::take(&feeds, 0, &bad("", true));
+    assert_eq!((feeds.last(0), feeds.states()[0].missed, feeds.newest()), (Some(9), 2, 1));
+}

@@ -8,8 +8,8 @@ use http_body_util::BodyExt;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::Verdict;
 use super::events::{Event, Events};
+use super::{Feeds, Verdict};
 use crate::app::App;
 use crate::client::{CallFault, read_json};
 
@@ -61,19 +61,25 @@ async fn read(app: &Arc<App>, at: usize, pause: &mut Duration) -> Result<(), Cal
         let frame = frame.map_err(|why| CallFault::Silent(why.to_string()))?;
         let Ok(bytes) = frame.into_data() else { continue };
         *pause = FIRST_PAUSE;
-        let complete = events.take(&bytes).map_err(|_| silent("an event that cannot be read"))?;
+        let complete = events.take(&bytes).map_err(|_| silent("an event without end"))?;
         for event in complete {
-            take(app, at, &event)?;
+            take(&app.feeds, at, &event);
         }
     }
 }
 
-fn take(app: &App, at: usize, Event { kind, data }: &Event) -> Result<(), CallFault> {
-    match kind.as_str() {
-        "" | "message" => app.feeds.add(at, read_json::<Verdict>(data.as_bytes())?),
-        "gap" => app.feeds.missed(at, read_json::<Gap>(data.as_bytes())?.missed),
+/// Takes an event. One that cannot be read is missed, and the next try begins after it.
+pub(super) fn take(feeds: &Feeds, at: usize, event: &Event) {
+    let data = event.data.as_bytes();
+    let taken = match event.kind.as_str() {
+        _ if event.is_bad => None,
+        "" | "message" => read_json::<Verdict>(data).ok().map(|verdict| feeds.add(at, verdict)),
+        "gap" => read_json::<Gap>(data).ok().map(|gap| feeds.missed(at, gap.missed)),
         // a later version may send more
-        _ => {}
+        _ => Some(()),
+    };
+    if taken.is_none() {
+        tracing::warn!(id = event.id, "an event of a gateway cannot be read and is missed");
+        feeds.skipped(at, event.id);
     }
-    Ok(())
 }
