@@ -21,21 +21,34 @@ use crate::guard::Visit;
 use crate::links::{encoded, segment};
 use crate::visible::filters;
 
-use hold::{Hold, words};
+use hold::{Hold, Summary, words};
 use text::{Line, compared, laid_out};
 
 /// Characters of an action on the page. A longer one is linked as a whole, and the decision says that it was read.
 const SHOWN: usize = 128 * 1024;
 
+/// A part of the requests of a gateway, in its order: open ones first, what expires soonest on top.
 #[derive(Deserialize)]
 struct Inbox {
-    approvals: Vec<Hold>,
+    approvals: Vec<Summary>,
+    /// All requests, with those on other pages.
+    total: usize,
 }
 
 /// The requests of one gateway.
 struct GatewayInbox {
     gateway: String,
-    holds: Result<Vec<Hold>, CallFault>,
+    inbox: Result<Inbox, CallFault>,
+    /// Requests before these.
+    offset: usize,
+}
+
+impl GatewayInbox {
+    /// The number of the last request on this page.
+    fn last(&self) -> usize {
+        let shown = self.inbox.as_ref().map(|inbox| inbox.approvals.len()).unwrap_or_default();
+        self.offset.saturating_add(shown)
+    }
 }
 
 #[derive(Template)]
@@ -44,6 +57,8 @@ struct InboxPage<'a> {
     frame: Frame,
     boxes: Vec<GatewayInbox>,
     state: &'a str,
+    /// The query of this page.
+    query: String,
 }
 
 #[derive(Template)]
@@ -117,20 +132,36 @@ pub(crate) async fn inbox(visit: Visit) -> Answer {
         Some("all") => "all",
         Some(_) => return Err(Trouble::missing("`state` is `open`, `ended` or `all`.")),
     };
+    let named = visit.query.get("gateway").map(str::to_owned);
+    let offset: usize = match (&named, visit.query.get("offset")) {
+        (Some(_), Some(offset)) => {
+            offset.parse().map_err(|_| Trouble::missing("`offset` must be a number."))?
+        }
+        (None, Some(_)) => return Err(Trouble::missing("`offset` is of one `gateway`.")),
+        (_, None) => 0,
+    };
+    let query = match &named {
+        Some(gateway) => format!("state={state}&gateway={}&offset={offset}", encoded(gateway)),
+        None => format!("state={state}"),
+    };
     let session = visit.session.clone();
     let asked = ask_all(&visit.app, |app, at| {
-        let session = session.clone();
+        let (session, named) = (session.clone(), named.clone());
         async move {
-            let server = app.config.gateways.get(at).and_then(|gateway| app.approvals(gateway, &session))?;
-            let path = format!("/v1/approvals?state={state}");
-            let read = async { server?.get(&path).await?.json::<Inbox>() };
-            Some(read.await.map(|inbox| inbox.approvals))
+            let gateway = app.config.gateways.get(at)?;
+            if named.is_some_and(|named| named != gateway.name) {
+                return None;
+            }
+            let server = app.approvals(gateway, &session)?;
+            let path = format!("/v1/approvals?state={state}&offset={offset}");
+            Some(async { server?.get(&path).await?.json::<Inbox>() }.await)
         }
     });
     let gateways = visit.app.config.gateways.iter().zip(asked.await);
-    let boxes = gateways
-        .filter_map(|(gateway, holds)| Some(GatewayInbox { gateway: gateway.name.clone(), holds: holds? }));
-    html(&InboxPage { frame: visit.frame("/approvals"), boxes: boxes.collect(), state })
+    let boxes = gateways.filter_map(|(gateway, inbox)| {
+        Some(GatewayInbox { gateway: gateway.name.clone(), inbox: inbox?, offset })
+    });
+    html(&InboxPage { frame: visit.frame("/approvals"), boxes: boxes.collect(), state, query })
 }
 
 /// The gateway of a request, and the request: of the named gateway, or of the first that has it.

@@ -32,6 +32,21 @@ pub(super) struct Hold {
     pub(super) decision_id: String,
 }
 
+/// One request in a listing: enough to choose one, and nothing to decide on.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Summary {
+    pub(super) id: String,
+    pub(super) state: String,
+    pub(super) kind: String,
+    action: Option<HeldAction>,
+    context_urn: Option<String>,
+    interaction: Option<Asked>,
+    pub(super) opened_at: u64,
+    pub(super) expires_at: u64,
+    #[serde(default)]
+    pub(super) may_decide: bool,
+}
+
 /// The parties of a held message.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct HeldAction {
@@ -136,7 +151,7 @@ impl Demand {
 impl Hold {
     /// True while a person can answer.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.state.as_str(), "PENDING" | "SENT" | "SEEN")
+        is_open(&self.state)
     }
 
     /// True if the digest is that of the text on the page: nobody approves what they did not see.
@@ -146,11 +161,19 @@ impl Hold {
 
     /// The agent that asks.
     pub(super) fn sender(&self) -> &str {
-        match (&self.action, &self.interaction) {
-            (Some(action), _) => &action.sender,
-            (None, Some(asked)) => &asked.sender,
-            (None, None) => "",
-        }
+        sender(self.action.as_ref(), self.interaction.as_ref())
+    }
+}
+
+impl Summary {
+    /// True while a person can answer.
+    pub(super) fn is_open(&self) -> bool {
+        is_open(&self.state)
+    }
+
+    /// The agent that asks.
+    pub(super) fn sender(&self) -> &str {
+        sender(self.action.as_ref(), self.interaction.as_ref())
     }
 
     /// The subject in a line, in the gateway's own words for a message.
@@ -170,5 +193,37 @@ impl Hold {
             (None, Some(asked)) => asked.summary.clone(),
             (None, None) => String::new(),
         }
+    }
+}
+
+fn is_open(state: &str) -> bool {
+    matches!(state, "PENDING" | "SENT" | "SEEN")
+}
+
+fn sender<'h>(action: Option<&'h HeldAction>, interaction: Option<&'h Asked>) -> &'h str {
+    match (action, interaction) {
+        (Some(action), _) => &action.sender,
+        (None, Some(asked)) => &asked.sender,
+        (None, None) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_needs_no_action_text() {
+        let message = r#"{"id": "a", "state": "SENT", "kind": "PERMISSION", "opened_at": 1, "expires_at": 2, "may_decide": true,
+            "action": {"sender": "spiffe://a", "receiver": "b", "binding": "l8", "performative": "INFORM", "instances": [{"concept": "pay"}]}}"#;
+        let one: Summary = serde_json::from_str(message).unwrap();
+        assert!(
+            one.is_open() && one.sender() == "spiffe://a" && one.subject().starts_with("INFORM pay to b")
+        );
+        let question = r#"{"id": "a", "state": "EXPIRED", "kind": "CLARIFICATION", "opened_at": 1, "expires_at": 2, "action": null,
+            "interaction": {"sender": "spiffe://c", "target": "human://bob.sre", "type": "CLARIFICATION", "summary": "which?"}}"#;
+        let one: Summary = serde_json::from_str(question).unwrap();
+        let shown = (one.is_open(), one.sender(), one.subject());
+        assert_eq!(shown, (false, "spiffe://c", "which?".to_owned()));
     }
 }
