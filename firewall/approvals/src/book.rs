@@ -26,6 +26,8 @@ pub use links::{Link, token_hash};
 const MAX_OPEN: usize = 16_384;
 /// Open holds of one sender: an agent that asks faster than people answer waits (F1-26).
 pub(crate) const MAX_OPEN_OF_ONE: usize = 64;
+/// Bytes of a request's canonical form: forty pages, which nobody reads, and 4 MiB for all open ones of a sender.
+const MAX_CANONICAL: usize = 64 * 1024;
 /// Ended holds that stay readable. Older ones are in the audit log.
 const MAX_ENDED: usize = 4_096;
 /// Seconds for which a denial or an expiry answers the same request again, so that a retry does not ask people anew.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use semgate_policies::{Approval, Approvers, Reuse};
 
-use super::{Book, MAX_OPEN, MAX_OPEN_OF_ONE, STANDS};
+use super::{Book, MAX_CANONICAL, MAX_OPEN, MAX_OPEN_OF_ONE, STANDS};
 use crate::{
     ActionDigest, ApprovalFault, Approved, End, Event, Hold, HoldId, HoldState, Subject, Used, Verdict,
 };
@@ -187,6 +187,9 @@ impl Book {
             demands,
             subject,
         };
+        if hold.canonical.len() > MAX_CANONICAL {
+            return Err(ApprovalFault::TooLong);
+        }
         let of_one = self.open_of.get(hold.sender()).copied().unwrap_or(0);
         if self.open >= MAX_OPEN || of_one >= MAX_OPEN_OF_ONE {
             return Err(ApprovalFault::TooMany);

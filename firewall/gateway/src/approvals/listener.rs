@@ -75,6 +75,7 @@ impl From<DeskFault> for Problem {
             ApprovalFault::NotYours | ApprovalFault::Own => (StatusCode::FORBIDDEN, "forbidden"),
             ApprovalFault::WeakProof => (StatusCode::FORBIDDEN, "assurance_too_low"),
             ApprovalFault::ReasonRequired => (StatusCode::UNPROCESSABLE_ENTITY, "reason_required"),
+            ApprovalFault::TooLong => (StatusCode::PAYLOAD_TOO_LARGE, "malformed"),
             ApprovalFault::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too_many"),
             ApprovalFault::NotOffered | ApprovalFault::Unfit | ApprovalFault::NotCanonical => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "malformed")
@@ -124,14 +125,18 @@ fn caller(people: &People, shown: Option<&str>, headers: &HeaderMap) -> Result<C
     };
     let registry = people.desk.registry();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let only = |name: &str| headers.get_all(name).iter().count() == 1;
     let is_console = people.config.console.iter().any(|console| console == id);
     if !is_console {
-        if headers.contains_key(PERSON) {
+        if headers.contains_key(PERSON) || headers.contains_key(FACTOR) {
             return Err(forbidden("only a console acts for people: its id belongs into `approvals.console`"));
         }
         let card =
             registry.by_certificate(id).ok_or_else(|| forbidden("no human card names this certificate"))?;
         return Ok(Caller { card: card.clone(), factor: Factor::Certificate });
+    }
+    if !only(PERSON) || !only(FACTOR) {
+        return Err(unauthenticated("a console sends one `Semgate-Person` and one `Semgate-Factor`"));
     }
     let person = text(PERSON)
         .and_then(HumanId::parse)
@@ -150,6 +155,9 @@ fn caller(people: &People, shown: Option<&str>, headers: &HeaderMap) -> Result<C
 #[serde(deny_unknown_fields)]
 struct Listing {
     state: Option<String>,
+    /// Number of requests to skip.
+    #[serde(default)]
+    offset: usize,
 }
 
 async fn list(
@@ -169,9 +177,13 @@ async fn list(
         book.holds().filter(wanted).filter(visible).cloned().collect()
     });
     let total = holds.len();
-    holds.sort_by(|one, other| (other.opened_at, &other.id).cmp(&(one.opened_at, &one.id)));
-    holds.truncate(LISTED);
-    let shown: Vec<Value> = holds.iter().map(|hold| people.desk.show(hold, &caller.card)).collect();
+    // what ends soonest comes first; of ended ones the newest
+    holds.sort_by_key(|hold| match hold.state.is_open() {
+        true => (false, hold.expires_at, hold.id.clone()),
+        false => (true, u64::MAX.saturating_sub(hold.opened_at), hold.id.clone()),
+    });
+    let page = holds.iter().skip(listing.offset).take(LISTED);
+    let shown: Vec<Value> = page.map(|hold| people.desk.summarise(hold, &caller.card)).collect();
     Ok(Json(json!({"as": caller.card.id, "total": total, "approvals": shown})))
 }
 
