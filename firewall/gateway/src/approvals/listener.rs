@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post, put};
 use axum::{Extension, Router};
 use semgate_approvals::{
-    ActionDigest, Answer, ApprovalFault, Factor, Hold, HoldId, HumanCard, HumanId, HumanStatus, Reply,
+    ActionDigest, Answer, ApprovalFault, Factor, Hold, HoldId, HumanCard, HumanId, HumanStatus, Pass, Reply,
     Verdict,
 };
 use serde::Deserialize;
@@ -171,9 +171,11 @@ async fn list(
         Some("all") => (true, true),
         Some(_) => return Err(malformed("`state` is `open`, `ended` or `all`")),
     };
+    let registry = people.desk.registry();
     let mut holds: Vec<Arc<Hold>> = people.desk.read(|book| {
         let wanted = |hold: &&Arc<Hold>| if hold.state.is_open() { open } else { ended };
-        let visible = |hold: &&Arc<Hold>| is_visible(hold, &caller, book.why_not(hold, &caller.card));
+        let visible =
+            |hold: &&Arc<Hold>| is_visible(hold, &caller, book.why_not(hold, &caller.card, &registry));
         book.holds().filter(wanted).filter(visible).cloned().collect()
     });
     let total = holds.len();
@@ -197,7 +199,7 @@ fn is_visible(hold: &Hold, caller: &Caller, why_not: Option<ApprovalFault>) -> b
 
 fn visible(people: &People, caller: &Caller, id: &str) -> Result<Arc<Hold>, Problem> {
     let hold = HoldId::parse(id).and_then(|id| people.desk.hold(&id)).ok_or(ApprovalFault::Unknown)?;
-    let why_not = people.desk.read(|book| book.why_not(&hold, &caller.card));
+    let why_not = people.desk.why_not(&hold, &caller.card);
     if is_visible(&hold, caller, why_not) { Ok(hold) } else { Err(ApprovalFault::Unknown.into()) }
 }
 
@@ -207,7 +209,7 @@ async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let hold = visible(&people, &caller, &id)?;
-    if people.desk.read(|book| book.why_not(&hold, &caller.card)).is_none() {
+    if people.desk.why_not(&hold, &caller.card).is_none() {
         people.desk.seen(hold.id.clone(), caller.card.id.clone()).await?;
     }
     let hold = people.desk.hold(&hold.id).ok_or(ApprovalFault::Unknown)?;
@@ -273,7 +275,15 @@ async fn delegate(
     Json(body): Json<Delegated>,
 ) -> Result<Json<Value>, Problem> {
     let hold = visible(&people, &caller, &id)?;
-    people.desk.delegate(hold.id.clone(), caller.card.id.clone(), body.to).await?;
+    people
+        .desk
+        .delegate(Pass {
+            id: hold.id.clone(),
+            from: caller.card.id.clone(),
+            to: body.to,
+            factor: caller.factor,
+        })
+        .await?;
     let hold = people.desk.hold(&hold.id).ok_or(ApprovalFault::Unknown)?;
     Ok(Json(people.desk.show(&hold, &caller.card)))
 }
