@@ -17,6 +17,7 @@ use super::journal::Journal;
 use super::keys::ApprovalKeys;
 use super::scribe::{Change, Moment, Scribe};
 use super::seal::{CardKey, address};
+use crate::fault::RunFault;
 
 /// Changes that wait for the disk: far more than a disk takes in a second.
 const QUEUE: usize = 4_096;
@@ -125,6 +126,14 @@ impl Desk {
     pub(super) fn by_address(&self, channel: &str, wanted: &str) -> Option<HumanCard> {
         let registry = self.registry();
         registry.cards().find(|card| self.address(card, channel).as_deref() == Some(wanted)).cloned()
+    }
+
+    /// A signed statement that a request is over, as a compact JWS.
+    ///
+    /// # Errors
+    /// The system's random source failed.
+    pub(crate) fn statement_of_end(&self, hold: &Hold, now: u64) -> Result<String, RunFault> {
+        self.state.keys.sign_end(hold, now)
     }
 
     /// The public key of decisions, as a JWK set.
