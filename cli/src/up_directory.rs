@@ -147,7 +147,7 @@ impl HumanFile {
 #[derive(Debug, Clone)]
 pub struct UpDirectory {
     dir: PathBuf,
-    up: UpFile,
+    up: Box<UpFile>,
 }
 
 impl UpDirectory {
@@ -160,7 +160,7 @@ impl UpDirectory {
         if !path.exists() && dir.join(UP_TOML).exists() {
             let notes = Notes::read(dir)?;
             if notes.agent.is_none() {
-                return Ok(Self { dir: dir.to_path_buf(), up: of_files(dir, &notes)? });
+                return Ok(Self { dir: dir.to_path_buf(), up: Box::new(of_files(dir, &notes)?) });
             }
         }
         let text = std::fs::read(&path).map_err(|e| {

@@ -484,6 +484,10 @@ fn an_agent_is_woken_at_a_listed_address_and_at_no_other() {
     let bodies = wait_for("the call", || Some(woken.bodies()).filter(|bodies| !bodies.is_empty()));
     let body: Value = serde_json::from_str(&bodies[0]).unwrap();
     // nothing of the answer: the agent reads it from the gateway
-    assert_eq!(body, json!({"interaction_id": opened.json()["interaction_id"], "state": "APPROVED"}));
+    let claims = data_encoding(body["statement"].as_str().unwrap().split('.').nth(1).unwrap());
+    for (told, id) in [(&body, "interaction_id"), (&claims, "jti")] {
+        assert_eq!((&told[id], &told["state"]), (&opened.json()["interaction_id"], &json!("APPROVED")));
+    }
+    assert_eq!(body.as_object().unwrap().len(), 3, "{body}");
     assert_eq!(woken.received(), 1);
 }

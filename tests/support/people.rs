@@ -41,7 +41,8 @@ impl<'u> Person<'u> {
 
     /// The one open request, once there is one.
     pub fn asked(&self) -> Value {
-        wait_for("a request to a person", || self.list("open").first().cloned())
+        let listed = wait_for("a request to a person", || self.list("open").first().cloned());
+        self.get(&format!("/v1/approvals/{}", listed["id"].as_str().unwrap())).json()
     }
 
     /// Approves or denies a request as it stands.

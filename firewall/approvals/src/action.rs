@@ -69,6 +69,9 @@ pub struct Action {
     pub performative: Arc<str>,
     /// Every instance, in message order.
     pub instances: Vec<ActionInstance>,
+    /// Other things that the message means: the proposal that it answers, its task and conversation, and those it refers to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refers: Vec<String>,
 }
 
 impl Action {

@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use semgate_policies::{Approvers, Reuse};
 
+use crate::hold::People;
 use crate::{
-    ActionDigest, Decision, End, Event, Hold, HoldId, HoldState, HumanCard, HumanId, HumanRegistry,
-    HumanStatus, Subject, Verdict,
+    ActionDigest, Decision, Delegation, End, Event, Hold, HoldId, HoldState, HumanCard, HumanId,
+    HumanRegistry, HumanStatus, Subject, Verdict,
 };
 
 pub use ask::{Asked, Question};
-pub use decide::{Answer, Reply};
+pub use decide::{Answer, Pass, Reply};
 use links::Links;
 pub use links::{Link, token_hash};
 
@@ -26,6 +27,10 @@ pub use links::{Link, token_hash};
 const MAX_OPEN: usize = 16_384;
 /// Open holds of one sender: an agent that asks faster than people answer waits (F1-26).
 pub(crate) const MAX_OPEN_OF_ONE: usize = 64;
+/// Bytes of a request's canonical form: forty pages, which nobody reads, and 4 MiB for all open ones of a sender.
+const MAX_CANONICAL: usize = 64 * 1024;
+/// Bytes of all canonical forms in memory. The ended ones make room from half of it on. 128 MiB: 2,000 of the longest.
+const MAX_BYTES: usize = 128 * 1024 * 1024;
 /// Ended holds that stay readable. Older ones are in the audit log.
 const MAX_ENDED: usize = 4_096;
 /// Seconds for which a denial or an expiry answers the same request again, so that a retry does not ask people anew.
@@ -53,6 +58,8 @@ pub struct Book {
     due: BTreeSet<(u64, HoldId)>,
     /// Ended holds in the order of their end.
     ended: BTreeMap<u64, HoldId>,
+    /// Bytes of the canonical forms in memory.
+    bytes: usize,
     ends: u64,
     last_approved: HashMap<Arc<str>, (Arc<str>, u64)>,
     statuses: BTreeMap<HumanId, HumanStatus>,
@@ -70,6 +77,7 @@ impl Book {
             open: 0,
             due: BTreeSet::new(),
             ended: BTreeMap::new(),
+            bytes: 0,
             ends: 0,
             last_approved: HashMap::new(),
             statuses: BTreeMap::new(),
@@ -119,16 +127,28 @@ impl Book {
 
     /// People who may decide a hold now, by id.
     pub fn approvers<'r>(&self, hold: &Hold, registry: &'r HumanRegistry) -> Vec<&'r HumanCard> {
-        registry.cards().filter(|card| self.why_not(hold, card).is_none()).collect()
+        registry.cards().filter(|card| self.why_not(hold, card, registry).is_none()).collect()
     }
 
     /// The reason why a person may not decide a hold, whatever its state.
-    pub fn why_not(&self, hold: &Hold, card: &HumanCard) -> Option<crate::ApprovalFault> {
-        let default = &self.settings.approvers;
-        if !hold.demands.iter().any(|demand| hold.admits(demand, card, default)) {
-            return Some(crate::ApprovalFault::NotYours);
+    pub fn why_not(
+        &self,
+        hold: &Hold,
+        card: &HumanCard,
+        registry: &HumanRegistry,
+    ) -> Option<crate::ApprovalFault> {
+        let people = self.people(registry);
+        if hold.demands.iter().any(|demand| hold.voter(demand, &card.id, &people).is_some()) {
+            return None;
         }
-        card.stands_behind(hold.sender()).then_some(crate::ApprovalFault::Own)
+        let own = card.stands_behind(hold.sender())
+            && hold.demands.iter().any(|demand| hold.admits_itself(demand, card, people.default));
+        Some(if own { crate::ApprovalFault::Own } else { crate::ApprovalFault::NotYours })
+    }
+
+    /// These people, under the settings.
+    fn people<'r>(&'r self, registry: &'r HumanRegistry) -> People<'r> {
+        People { registry, default: &self.settings.approvers }
     }
 
     /// The shortest list of events that gives the same book.
@@ -171,12 +191,10 @@ impl Book {
                 self.links.burn(id, &decision.human_id);
                 self.remember(id);
             }
-            Event::Delegated { id, to, .. } => self.change(id, |hold| {
-                if !hold.delegated_to.contains(to) {
-                    hold.delegated_to.push(to.clone());
-                }
+            Event::Delegated { id, from, to } => self.change(id, |hold| {
+                hold.delegations.push(Delegation { from: from.clone(), to: to.clone() });
             }),
-            Event::Escalated { id } => self.change(id, |hold| hold.escalated = true),
+            Event::Escalated { id, after } => self.change(id, |hold| hold.escalated = *after),
             Event::Ended { id, end, why } => self.change(id, |hold| {
                 hold.state = match end {
                     End::Expired => HoldState::Expired,
@@ -202,6 +220,7 @@ impl Book {
         self.by_digest.insert(hold.digest, id.clone());
         self.count(&hold);
         let is_over = due_at(&hold).is_none();
+        self.bytes = self.bytes.saturating_add(hold.canonical.len());
         self.holds.insert(id.clone(), hold);
         if is_over {
             self.end(id.clone());
@@ -213,7 +232,7 @@ impl Book {
     fn end(&mut self, id: HoldId) {
         self.ends = self.ends.saturating_add(1);
         self.ended.insert(self.ends, id);
-        while self.ended.len() > MAX_ENDED {
+        while self.ended.len() > MAX_ENDED || (self.bytes > MAX_BYTES / 2 && !self.ended.is_empty()) {
             if let Some((_, oldest)) = self.ended.pop_first() {
                 self.forget(&oldest);
             }
@@ -259,7 +278,9 @@ impl Book {
     }
 
     fn forget(&mut self, id: &HoldId) {
-        if let Some(hold) = self.holds.remove(id)
+        let hold = self.holds.remove(id);
+        self.bytes = self.bytes.saturating_sub(hold.as_ref().map_or(0, |hold| hold.canonical.len()));
+        if let Some(hold) = hold
             && self.by_digest.get(&hold.digest) == Some(id)
         {
             self.by_digest.remove(&hold.digest);

@@ -73,6 +73,8 @@ pub enum Event {
     Escalated {
         /// The hold.
         id: HoldId,
+        /// Seconds of the escalation.
+        after: u32,
     },
     /// It ended without a decision.
     Ended {
@@ -109,7 +111,7 @@ impl Event {
             | Self::Seen { id, .. }
             | Self::Decided { id, .. }
             | Self::Delegated { id, .. }
-            | Self::Escalated { id }
+            | Self::Escalated { id, .. }
             | Self::Ended { id, .. }
             | Self::Used { id, .. } => Some(id),
             Self::Status { .. } => None,

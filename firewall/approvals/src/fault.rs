@@ -33,6 +33,9 @@ pub enum ApprovalFault {
     /// The answer does not fit the kind of the request.
     #[error("the answer does not fit this kind of request")]
     Unfit,
+    /// The content is longer than a person can read.
+    #[error("the content is longer than a person can read")]
+    TooLong,
     /// Too many open requests of one sender, or of all.
     #[error("too many requests wait for people already")]
     TooMany,

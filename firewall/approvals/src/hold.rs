@@ -6,7 +6,7 @@ use semgate_policies::{Approval, Approvers, Assurance, ReasonRule, Reuse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Action, ActionDigest, HoldId, HumanCard, HumanId, Interaction, InteractionKind};
+use crate::{Action, ActionDigest, HoldId, HumanCard, HumanId, HumanRegistry, Interaction, InteractionKind};
 
 /// The state of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -127,6 +127,22 @@ impl Decision {
     }
 }
 
+/// A person passed a request on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegation {
+    /// The giver, who may decide by the policy's own words.
+    pub from: HumanId,
+    /// The taker, who may decide in the giver's name.
+    pub to: HumanId,
+}
+
+/// The people of the moment.
+pub(crate) struct People<'r> {
+    pub(crate) registry: &'r HumanRegistry,
+    /// The set that decides where a demand names nobody.
+    pub(crate) default: &'r Approvers,
+}
+
 /// One request to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
@@ -160,10 +176,10 @@ pub struct Hold {
     pub ended: Option<String>,
     /// Every answer, in order.
     pub decisions: Vec<Decision>,
-    /// People who got the request from one who may decide.
-    pub delegated_to: Vec<HumanId>,
-    /// True once the later approvers may decide too.
-    pub escalated: bool,
+    /// Delegations, in order.
+    pub delegations: Vec<Delegation>,
+    /// Seconds of the latest escalation; later approvers up to it may decide too.
+    pub escalated: u32,
     /// Number of forwarded messages.
     pub uses: u32,
 }
@@ -185,17 +201,58 @@ impl Hold {
         }
     }
 
-    /// Returns true if the person may decide under this demand.
-    pub fn admits(&self, demand: &Approval, card: &HumanCard, default: &Approvers) -> bool {
+    /// Returns true if the person may decide under this demand by the policy's own words.
+    pub(crate) fn admits_itself(&self, demand: &Approval, card: &HumanCard, default: &Approvers) -> bool {
         let first = card.is_in(demand.approvers.as_ref().unwrap_or(default));
-        let later = self.escalated && demand.escalate.as_ref().is_some_and(|to| card.is_in(&to.to));
-        first || later || self.delegated_to.contains(&card.id)
+        let later = demand.escalate.as_ref();
+        first || later.is_some_and(|to| to.after <= self.escalated && card.is_in(&to.to))
     }
 
-    /// Seconds of the earliest escalation that is still to come.
-    pub(crate) fn escalates_at(&self) -> Option<u64> {
+    /// The person whose vote a decision is under this demand: the decider, or whoever delegated to the decider. None if the
+    /// decider may not decide, or if one of the two stands behind the sender.
+    pub(crate) fn voter<'r>(
+        &self,
+        demand: &Approval,
+        human: &HumanId,
+        people: &People<'r>,
+    ) -> Option<&'r HumanId> {
+        let may = |id: &HumanId| {
+            let card = people.registry.get(id).filter(|card| !card.stands_behind(self.sender()))?;
+            self.admits_itself(demand, card, people.default).then_some(&card.id)
+        };
+        let decider = people.registry.get(human).filter(|card| !card.stands_behind(self.sender()))?;
+        let givers = self.delegations.iter().filter(|one| one.to == decider.id);
+        may(&decider.id).or_else(|| givers.map(|one| &one.from).find_map(may))
+    }
+
+    /// Seconds of the next escalation.
+    pub(crate) fn next_escalation(&self) -> Option<u32> {
         let after = self.demands.iter().filter_map(|demand| demand.escalate.as_ref()).map(|one| one.after);
-        after.min().filter(|_| !self.escalated).map(|after| self.opened_at.saturating_add(after.into()))
+        after.filter(|after| *after > self.escalated).min()
+    }
+
+    /// Time of the next escalation.
+    pub(crate) fn escalates_at(&self) -> Option<u64> {
+        self.next_escalation().map(|after| self.opened_at.saturating_add(after.into()))
+    }
+
+    /// Returns true if digest and canonical form are those of the content.
+    pub fn is_whole(&self) -> bool {
+        let canonical = match &self.subject {
+            Subject::Action(action) => action.canonical(),
+            Subject::Interaction(interaction) => interaction.canonical(),
+        };
+        canonical.is_ok_and(|canonical| *canonical == *self.canonical)
+            && ActionDigest::of(&self.canonical) == self.digest
+    }
+
+    /// Returns true if enough signed approvals of different people stand behind the state, whoever they are today.
+    pub fn is_backed(&self) -> bool {
+        let given = self.decisions.iter().filter(|decision| decision.decision == Verdict::Approved);
+        let people: std::collections::BTreeSet<&HumanId> = given.map(|decision| &decision.human_id).collect();
+        let quorum = self.demands.iter().map(|demand| demand.quorum).max().unwrap_or(1);
+        let needed = matches!(self.state, HoldState::Approved | HoldState::Used | HoldState::Lapsed);
+        !needed || people.len() >= usize::try_from(quorum).unwrap_or(usize::MAX)
     }
 
     /// Returns true if a decision of this kind needs a reason.
@@ -207,17 +264,14 @@ impl Hold {
         })
     }
 
-    /// Returns true if the approvals meet every one of these demands.
-    pub(crate) fn meets(
-        &self,
-        demands: &[Approval],
-        is_approver: impl Fn(&Approval, &HumanId) -> bool,
-    ) -> bool {
+    /// Returns true if the approvals meet every demand under the people of today. A giver and all delegates are one vote.
+    pub(crate) fn meets(&self, people: &People<'_>) -> bool {
         let given = || self.decisions.iter().filter(|decision| decision.decision == Verdict::Approved);
-        demands.iter().all(|demand| {
+        self.demands.iter().all(|demand| {
             let strong = given().filter(|decision| decision.factor.assurance() >= demand.assurance);
-            let count = strong.filter(|decision| is_approver(demand, &decision.human_id)).count();
-            count >= usize::try_from(demand.quorum).unwrap_or(usize::MAX)
+            let votes = strong.filter_map(|decision| self.voter(demand, &decision.human_id, people));
+            let votes: std::collections::BTreeSet<&HumanId> = votes.collect();
+            votes.len() >= usize::try_from(demand.quorum).unwrap_or(usize::MAX)
         })
     }
 
@@ -231,6 +285,8 @@ impl Hold {
             }
             (Reuse::Session, Reuse::Session) => Reuse::Session,
         };
-        self.demands.iter().map(|demand| demand.reuse).reduce(strictest).unwrap_or(Reuse::Never)
+        let reuse = self.demands.iter().map(|demand| demand.reuse).reduce(strictest);
+        // a message without a session has none to share
+        reuse.filter(|reuse| *reuse != Reuse::Session || self.session.is_some()).unwrap_or(Reuse::Never)
     }
 }

@@ -28,11 +28,11 @@ mod people_tests;
 mod tests;
 
 pub use action::{Action, ActionDigest, ActionInstance};
-pub use book::{Answer, Asked, Book, BookSettings, Link, Question, Reply, token_hash};
+pub use book::{Answer, Asked, Book, BookSettings, Link, Pass, Question, Reply, token_hash};
 pub use event::{End, Event};
 pub use fault::ApprovalFault;
 pub use find::{ListedHuman, find};
-pub use hold::{Decision, Factor, Hold, HoldState, Subject, Verdict};
+pub use hold::{Decision, Delegation, Factor, Hold, HoldState, Subject, Verdict};
 pub use human::{HumanCard, HumanRegistry, HumanStatus, Profile};
 pub use id::{HoldId, HumanId};
 pub use interaction::{Interaction, InteractionKind};

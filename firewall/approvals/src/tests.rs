@@ -35,6 +35,7 @@ fn question(amount: u64, quorum: u32) -> Question {
         context: "sha-256:0".into(),
         performative: "REQUEST".into(),
         instances: vec![ActionInstance { concept: "transfer".to_owned(), value: json!({"amount": amount}) }],
+        refers: Vec::new(),
     };
     Question {
         subject: Subject::Action(action),
@@ -62,7 +63,7 @@ fn answer(hold: &Hold, person: &str, verdict: Verdict) -> Answer {
 
 /// Asks, and applies what follows.
 fn ask(book: &mut Book, question: Question, n: u128, now: u64) -> Result<Asked, ApprovalFault> {
-    let asked = book.ask(question, id(n), now)?;
+    let asked = book.ask(question, id(n), &registry(), now)?;
     if let Asked::Opens(_, events) = &asked {
         events.iter().for_each(|event| book.apply(event));
     }
@@ -150,6 +151,41 @@ fn time_ends_what_nobody_answers_and_what_nobody_uses() {
     assert_eq!(book.next_due(), None);
 }
 
+#[test]
+fn a_giver_and_all_delegates_are_one_vote_and_nobody_delegates_to_oneself() {
+    let mut book = book();
+    let mut asked = question(900, 2);
+    asked.demands[0].approvers = Some(Approvers::Human(PEOPLE[0].into()));
+    ask(&mut book, asked, 1, 100).unwrap();
+    let hold = Arc::clone(book.get(&id(1)).unwrap());
+    let human = |n: usize| HumanId::parse(PEOPLE[n]).unwrap();
+    let pass = |from: usize, to: usize| crate::Pass {
+        id: id(1),
+        from: human(from),
+        to: human(to),
+        factor: Factor::Certificate,
+    };
+    assert_eq!(book.delegate(&pass(0, 0), &registry()), Err(ApprovalFault::Own));
+    assert_eq!(book.delegate(&pass(1, 2), &registry()), Err(ApprovalFault::NotYours));
+    let event = book.delegate(&pass(0, 1), &registry()).unwrap();
+    book.apply(&event);
+    decide(&mut book, &answer(&hold, PEOPLE[1], Verdict::Approved), 101).unwrap();
+    decide(&mut book, &answer(&hold, PEOPLE[0], Verdict::Approved), 102).unwrap();
+    assert!(book.get(&id(1)).unwrap().state.is_open(), "one vote of two");
+}
+
+#[test]
+fn an_approval_of_somebody_who_has_left_lets_nothing_pass() {
+    let mut book = book();
+    let hold = opened(&mut book, 1);
+    decide(&mut book, &answer(&hold, PEOPLE[0], Verdict::Approved), 101).unwrap();
+    let Ok(Asked::Approved(approved)) = ask(&mut book, question(900, 1), 2, 102) else { unreachable!() };
+    let left =
+        HumanRegistry::new(registry().cards().filter(|card| card.id.as_str() != PEOPLE[0]).cloned()).unwrap();
+    assert_eq!(book.used(&approved, "d", &left, 103).unwrap_err(), ApprovalFault::Spent);
+    assert!(matches!(book.ask(question(900, 1), id(3), &left, 103), Ok(Asked::Opens(..))));
+}
+
 /// One command of a random run.
 #[derive(Clone, Debug)]
 enum Step {
@@ -180,7 +216,7 @@ proptest! {
             let mut new = book.due(now);
             new.iter().for_each(|event| book.apply(event));
             let more = match step {
-                Step::Ask(amount) => match book.ask(question(amount, 1), id(next), now) {
+                Step::Ask(amount) => match book.ask(question(amount, 1), id(next), &registry(), now) {
                     Ok(Asked::Opens(_, events)) => events,
                     _ => Vec::new(),
                 },
@@ -193,9 +229,9 @@ proptest! {
                     });
                     decided.into_iter().collect()
                 }
-                Step::Use(amount) => match book.ask(question(amount, 1), id(next), now) {
+                Step::Use(amount) => match book.ask(question(amount, 1), id(next), &registry(), now) {
                     Ok(Asked::Approved(approved)) => {
-                        let (used, event) = book.used(&approved, "d", now).unwrap();
+                        let (used, event) = book.used(&approved, "d", &registry(), now).unwrap();
                         let hold = book.get(used.id()).unwrap();
                         prop_assert!(hold.decisions.iter().all(|one| one.decision == Verdict::Approved) && !hold.decisions.is_empty());
                         *uses.entry(used.id().clone()).or_default() += 1;

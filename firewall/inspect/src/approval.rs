@@ -5,12 +5,14 @@ use std::sync::Arc;
 use semgate_approvals::{Action, ActionInstance};
 use semgate_contexts::Digest;
 use semgate_policies::{Approval, Obligations, Question, demands};
+use semgate_protocol::{Instance, Vocabulary};
 
 use crate::{
     Arrived, Code, Refusal,
     conform::{Conformed, Definition, without},
     inspection::Turn,
     meter::StepSession,
+    owners::Kind,
 };
 
 /// Everything needed to ask people about a refused message (`approval_required`), and to judge it again afterwards.
@@ -153,7 +155,7 @@ fn action(conformed: &Conformed<'_, '_>) -> Option<Action> {
     let (case, resolved) = (conformed.case(), conformed.resolved());
     let instances = conformed.instances().map(|(definition, instance)| ActionInstance {
         concept: definition.origin.name(definition.term),
-        value: instance.object.to_value_without(without(instance)),
+        value: value(instance),
     });
     Some(Action {
         sender: Arc::clone(case.sender_key()),
@@ -162,5 +164,34 @@ fn action(conformed: &Conformed<'_, '_>) -> Option<Action> {
         context: resolved.about().digest.to_string().into(),
         performative: resolved.message().performative.as_str().into(),
         instances: instances.collect(),
+        refers: refers(conformed),
     })
+}
+
+/// Content without what clients choose anew for each try: the naming member, and `_meta` of MCP.
+fn value(instance: &Instance<'_>) -> serde_json::Value {
+    let mut value = instance.object.to_value_without(without(instance));
+    if instance.of != Vocabulary::Context
+        && let Some(members) = value.as_object_mut()
+    {
+        members.remove("_meta");
+    }
+    value
+}
+
+/// Everything outside the content that changes the meaning of a message: the proposal that it answers, and the task and
+/// conversation that it belongs to.
+fn refers(conformed: &Conformed<'_, '_>) -> Vec<String> {
+    let resolved = conformed.resolved();
+    let message = resolved.message();
+    let answers = resolved.answers().map(|_| format!("proposal {}", message.message_id));
+    let own = message.threads.own;
+    let task = own.task.map(|id| format!("task {id}"));
+    let conversation = own.context.map(|id| format!("conversation {id}"));
+    let others = crate::ownership::things(&message.threads, None).into_iter();
+    // pushes and sessions of MCP belong to the caller's connection
+    let others = others.filter(|(kind, _)| *kind == Kind::Task).map(|(_, id)| format!("task {id}"));
+    let mut all: Vec<String> = answers.into_iter().chain(task).chain(conversation).chain(others).collect();
+    all.dedup();
+    all
 }

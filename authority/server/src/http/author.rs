@@ -33,6 +33,11 @@ impl Right {
         }
     }
 
+    /// Returns true for the rights whose acts have a page in a console. A stolen key of a console gives no others.
+    const fn is_offered_by_consoles(self) -> bool {
+        matches!(self, Self::Revoke | Self::Floor)
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Publish => "publish",
@@ -115,12 +120,18 @@ impl Author {
     }
 
     fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
-        let Acting { person, .. } = Acting::of(app, request)?;
+        let Acting { person, console } = Acting::of(app, request)?;
+        let offered = |right: &&Right| console.is_none() || right.is_offered_by_consoles();
+        let rights: Vec<Right> = rights.iter().filter(offered).copied().collect();
+        if rights.is_empty() {
+            let why = "no page of a console does this: call with the person's own certificate";
+            return Err(Problem::new(Code::NotPermitted, why));
+        }
         let publisher = app.config.publishers.iter().find(|p| p.id == person);
         let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
         match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
             Some((publisher, right)) => Ok(Self { person, publisher: publisher.clone(), right }),
-            None => Err(Problem::new(Code::NotPermitted, no_right_detail(rights, &person))),
+            None => Err(Problem::new(Code::NotPermitted, no_right_detail(&rights, &person))),
         }
     }
 

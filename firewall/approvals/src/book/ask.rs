@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use semgate_policies::{Approval, Approvers, Reuse};
 
-use super::{Book, MAX_OPEN, MAX_OPEN_OF_ONE, STANDS};
+use super::{Book, MAX_BYTES, MAX_CANONICAL, MAX_OPEN, MAX_OPEN_OF_ONE, STANDS};
 use crate::{
-    ActionDigest, ApprovalFault, Approved, End, Event, Hold, HoldId, HoldState, Subject, Used, Verdict,
+    ActionDigest, ApprovalFault, Approved, End, Event, Hold, HoldId, HoldState, HumanRegistry, Subject, Used,
+    Verdict,
 };
 
 /// Everything about a new request that does not come from a clock or a random source.
@@ -48,17 +49,23 @@ impl Book {
     ///
     /// # Errors
     /// [`ApprovalFault::TooMany`], [`ApprovalFault::NotCanonical`].
-    pub fn ask(&self, question: Question, id: HoldId, now: u64) -> Result<Asked, ApprovalFault> {
+    pub fn ask(
+        &self,
+        question: Question,
+        id: HoldId,
+        registry: &HumanRegistry,
+        now: u64,
+    ) -> Result<Asked, ApprovalFault> {
         let canonical = canonical(&question.subject)?;
         let mut events = Vec::new();
         if let Some(hold) = self.by_digest(ActionDigest::of(&canonical)) {
-            match self.standing(hold, &question, now) {
+            match self.standing(hold, &question, registry, now) {
                 Standing::Answers(asked) => return Ok(asked),
                 Standing::Over => {}
                 Standing::Replaced => events.push(Event::Ended {
                     id: hold.id.clone(),
                     end: End::Cancelled,
-                    why: "the policies demand something else now".to_owned(),
+                    why: "the policies or the people are others now".to_owned(),
                 }),
             }
         }
@@ -91,9 +98,13 @@ impl Book {
         &self,
         approved: &Approved,
         decision_id: &str,
+        registry: &HumanRegistry,
         now: u64,
     ) -> Result<(Used, Event), ApprovalFault> {
         let hold = self.get(&approved.id).ok_or(ApprovalFault::Unknown)?;
+        if !hold.meets(&self.people(registry)) {
+            return Err(ApprovalFault::Spent);
+        }
         let in_time = hold.use_by.is_some_and(|until| now <= until);
         if hold.state != HoldState::Approved || !in_time {
             return Err(ApprovalFault::Spent);
@@ -120,7 +131,7 @@ impl Book {
     }
 
     /// The meaning of an earlier hold for the same action.
-    fn standing(&self, hold: &Hold, question: &Question, now: u64) -> Standing {
+    fn standing(&self, hold: &Hold, question: &Question, registry: &HumanRegistry, now: u64) -> Standing {
         let same = hold.demands == question.demands;
         match hold.state {
             state if state.is_open() && now > hold.expires_at => {
@@ -128,6 +139,7 @@ impl Book {
             }
             state if state.is_open() && same => Standing::Answers(Asked::Waits(hold.id.clone())),
             HoldState::Approved if hold.use_by.is_none_or(|until| now > until) => Standing::Over,
+            HoldState::Approved if same && !hold.meets(&self.people(registry)) => Standing::Replaced,
             HoldState::Approved if same && in_session(hold, question) => {
                 Standing::Answers(Asked::Approved(Approved {
                     id: hold.id.clone(),
@@ -181,14 +193,17 @@ impl Book {
             state: HoldState::Pending,
             ended: None,
             decisions: Vec::new(),
-            delegated_to: Vec::new(),
-            escalated: false,
+            delegations: Vec::new(),
+            escalated: 0,
             uses: 0,
             demands,
             subject,
         };
+        if hold.canonical.len() > MAX_CANONICAL {
+            return Err(ApprovalFault::TooLong);
+        }
         let of_one = self.open_of.get(hold.sender()).copied().unwrap_or(0);
-        if self.open >= MAX_OPEN || of_one >= MAX_OPEN_OF_ONE {
+        if self.open >= MAX_OPEN || self.bytes >= MAX_BYTES || of_one >= MAX_OPEN_OF_ONE {
             return Err(ApprovalFault::TooMany);
         }
         Ok(hold)
@@ -214,7 +229,7 @@ fn canonical(subject: &Subject) -> Result<String, ApprovalFault> {
 
 /// Returns true unless the approval serves one session only, and this is another.
 fn in_session(hold: &Hold, question: &Question) -> bool {
-    hold.reuse() != Reuse::Session || hold.uses == 0 || hold.session == question.session
+    hold.reuse() != Reuse::Session || hold.session == question.session
 }
 
 /// Last second at which a denial answers the same request: the time that people had to answer, or a few minutes after it.

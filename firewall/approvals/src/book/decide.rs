@@ -12,6 +12,26 @@ use crate::{
 /// Seconds for which an approval serves one session: a working day.
 const SESSION: u64 = 8 * 3600;
 
+/// Characters of a reason or an option: a page.
+const MAX_REASON: usize = 2_000;
+/// Bytes of the data of a solicitation: as much as a question may have.
+const MAX_DATA: usize = 64 * 1024;
+/// Delegations of one hold: more than a team passes a request around.
+const MAX_DELEGATIONS: usize = 16;
+
+/// A request that one person passes on to another.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// The hold.
+    pub id: HoldId,
+    /// The giver.
+    pub from: HumanId,
+    /// The taker.
+    pub to: HumanId,
+    /// Proof of the giver's identity.
+    pub factor: Factor,
+}
+
 /// A person's answer to a hold.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -53,7 +73,7 @@ impl Book {
     ) -> Result<Decision, ApprovalFault> {
         let card = registry.get(&answer.human).ok_or(ApprovalFault::NotYours)?;
         let hold = self.get(&answer.id).ok_or(ApprovalFault::Unknown)?;
-        if let Some(why) = self.why_not(hold, card) {
+        if let Some(why) = self.why_not(hold, card, registry) {
             return Err(why);
         }
         if !hold.state.is_open() || now > hold.expires_at {
@@ -66,9 +86,9 @@ impl Book {
             return Err(ApprovalFault::DecidedBefore);
         }
         let reply = &answer.reply;
+        let people = self.people(registry);
         let strong = hold.demands.iter().any(|demand| {
-            answer.factor.assurance() >= demand.assurance
-                && hold.admits(demand, card, &self.settings.approvers)
+            answer.factor.assurance() >= demand.assurance && hold.voter(demand, &card.id, &people).is_some()
         });
         if !strong {
             return Err(ApprovalFault::WeakProof);
@@ -77,6 +97,12 @@ impl Book {
             && reply.reason.as_deref().is_none_or(|text| text.trim().is_empty())
         {
             return Err(ApprovalFault::ReasonRequired);
+        }
+        let long =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| text.chars().count() > MAX_REASON);
+        let data = reply.data.as_ref().map_or(0, |data| data.to_string().len());
+        if long(&reply.reason) || long(&reply.option) || data > MAX_DATA {
+            return Err(ApprovalFault::TooLong);
         }
         fits(hold, reply)?;
         Ok(Decision {
@@ -105,11 +131,7 @@ impl Book {
         let mut after = Hold::clone(hold);
         let now = decision.decided_at;
         after.decisions.push(decision.clone());
-        let default = &self.settings.approvers;
-        let settled = decision.decision == Verdict::Approved
-            && after.meets(&after.demands, |demand, human| {
-                registry.get(human).is_some_and(|card| after.admits(demand, card, default))
-            });
+        let settled = decision.decision == Verdict::Approved && after.meets(&self.people(registry));
         let lasts = match after.reuse() {
             Reuse::Never => self.settings.use_seconds,
             Reuse::SameAction(seconds) => u64::from(seconds).max(self.settings.use_seconds),
@@ -119,31 +141,40 @@ impl Book {
         Ok(Event::Decided { id: id.clone(), decision: Box::new(decision), settled, use_by })
     }
 
-    /// Passes a request on to another person, who may decide it from then on.
+    /// Passes a request on to another person, who may decide it in the giver's name from then on. Giver and taker are one
+    /// vote. The giver's proof must be as strong as that of a decision.
     ///
     /// # Errors
-    /// As [`Book::decide`]; [`ApprovalFault::Own`] also for a person whom the request concerns.
-    pub fn delegate(
-        &self,
-        id: &HoldId,
-        from: &HumanId,
-        to: &HumanId,
-        registry: &HumanRegistry,
-    ) -> Result<Event, ApprovalFault> {
-        let hold = self.get(id).ok_or(ApprovalFault::Unknown)?;
-        let (Some(giver), Some(taker)) = (registry.get(from), registry.get(to)) else {
+    /// As [`Book::decide`]; [`ApprovalFault::Own`] also for a taker whom the request concerns, and for the giver.
+    pub fn delegate(&self, pass: &Pass, registry: &HumanRegistry) -> Result<Event, ApprovalFault> {
+        let hold = self.get(&pass.id).ok_or(ApprovalFault::Unknown)?;
+        let (Some(giver), Some(taker)) = (registry.get(&pass.from), registry.get(&pass.to)) else {
             return Err(ApprovalFault::NotYours);
         };
-        if let Some(why) = self.why_not(hold, giver) {
+        if let Some(why) = self.why_not(hold, giver, registry) {
             return Err(why);
         }
-        if !hold.state.is_open() {
+        if !hold.state.is_open() || hold.delegations.len() >= MAX_DELEGATIONS {
             return Err(ApprovalFault::Closed);
         }
-        if taker.stands_behind(hold.sender()) {
+        if hold.decisions.iter().any(|decision| decision.human_id == pass.from) {
+            return Err(ApprovalFault::DecidedBefore);
+        }
+        if taker.stands_behind(hold.sender()) || taker.id == giver.id {
             return Err(ApprovalFault::Own);
         }
-        Ok(Event::Delegated { id: id.clone(), from: from.clone(), to: to.clone() })
+        let default = &self.settings.approvers;
+        let own = |demand: &&semgate_policies::Approval| hold.admits_itself(demand, giver, default);
+        let mut own = hold.demands.iter().filter(own).peekable();
+        if own.peek().is_none() {
+            return Err(ApprovalFault::NotYours);
+        }
+        match own.all(|demand| pass.factor.assurance() >= demand.assurance) {
+            true => {
+                Ok(Event::Delegated { id: pass.id.clone(), from: pass.from.clone(), to: pass.to.clone() })
+            }
+            false => Err(ApprovalFault::WeakProof),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl Book {
                 _ if now > hold.expires_at => ended(End::Expired, "nobody answered in time"),
                 _ => {
                     debug_assert!(due_at(hold).is_some());
-                    Event::Escalated { id: id.clone() }
+                    Event::Escalated { id: id.clone(), after: hold.next_escalation()? }
                 }
             })
         })

@@ -32,7 +32,8 @@ pub(super) fn opened(subject: Subject, demands: Vec<Approval>) -> Hold {
     };
     let id = HoldId::of(42);
     let event = match question.subject {
-        Subject::Action(_) => match book.ask(question, id.clone(), 1_000).unwrap() {
+        Subject::Action(_) => match book.ask(question, id.clone(), &HumanRegistry::default(), 1_000).unwrap()
+        {
             Asked::Opens(_, mut events) => events.pop().unwrap(),
             other => panic!("{other:?}"),
         },

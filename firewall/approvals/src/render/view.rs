@@ -51,8 +51,8 @@ fn hold(view: &Value) -> Option<Hold> {
         state: part::<HoldState>(view.get("state")?)?,
         ended: None,
         decisions: Vec::new(),
-        delegated_to: Vec::new(),
-        escalated: false,
+        delegations: Vec::new(),
+        escalated: 0,
         uses: 0,
     })
 }

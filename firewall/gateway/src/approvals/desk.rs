@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use ring::rand::SecureRandom;
 use semgate_approvals::{
     Answer, ApprovalFault, Approved, Asked, Book, Event, Hold, HoldId, HumanCard, HumanId, HumanRegistry,
-    HumanStatus, Question, Used,
+    HumanStatus, Pass, Question, Used,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,6 +17,7 @@ use super::journal::Journal;
 use super::keys::ApprovalKeys;
 use super::scribe::{Change, Moment, Scribe};
 use super::seal::{CardKey, address};
+use crate::fault::RunFault;
 
 /// Changes that wait for the disk: far more than a disk takes in a second.
 const QUEUE: usize = 4_096;
@@ -127,6 +128,14 @@ impl Desk {
         registry.cards().find(|card| self.address(card, channel).as_deref() == Some(wanted)).cloned()
     }
 
+    /// A signed statement that a request is over, as a compact JWS.
+    ///
+    /// # Errors
+    /// The system's random source failed.
+    pub(crate) fn statement_of_end(&self, hold: &Hold, now: u64) -> Result<String, RunFault> {
+        self.state.keys.sign_end(hold, now)
+    }
+
     /// The public key of decisions, as a JWK set.
     pub(crate) fn jwks(&self) -> Value {
         self.state.keys.jwks()
@@ -165,9 +174,11 @@ impl Desk {
     /// # Errors
     /// As [`Desk::change`].
     pub(crate) async fn ask(&self, question: Question) -> Result<Asked, DeskFault> {
-        self.change(move |book, moment| match book.ask(question, moment.id()?, moment.now)? {
-            Asked::Opens(id, events) => Ok((Asked::Waits(id), events)),
-            other => Ok((other, Vec::new())),
+        self.change(move |book, moment| {
+            match book.ask(question, moment.id()?, moment.registry, moment.now)? {
+                Asked::Opens(id, events) => Ok((Asked::Waits(id), events)),
+                other => Ok((other, Vec::new())),
+            }
         })
         .await
     }
@@ -190,7 +201,7 @@ impl Desk {
     /// As [`Desk::change`].
     pub(crate) async fn used(&self, approved: Approved, decision: String) -> Result<Used, DeskFault> {
         self.change(move |book, moment| {
-            let (used, event) = book.used(&approved, &decision, moment.now)?;
+            let (used, event) = book.used(&approved, &decision, moment.registry, moment.now)?;
             Ok((used, vec![event]))
         })
         .await
@@ -202,19 +213,20 @@ impl Desk {
     /// As [`Desk::change`].
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), DeskFault> {
         let secret = answer.reply.data.clone().map(|data| (answer.id.clone(), data));
-        let state = Arc::clone(&self.state);
-        self.change(move |book, moment| {
+        let is_kept = self.change(move |book, moment| {
             let mut decision = book.decide(&answer, moment.registry, moment.now)?;
             let hold = book.get(&answer.id).ok_or(ApprovalFault::Unknown)?;
             decision.evidence = moment.sign(hold, &decision)?;
-            let kept = decision.data.is_some();
+            let is_kept = decision.data.is_some();
             let event = book.settle(&answer.id, decision, moment.registry)?;
-            if let (false, Some((id, data))) = (kept, secret) {
-                state.secrets.lock().unwrap_or_else(PoisonError::into_inner).insert(id, data);
-            }
-            Ok(((), vec![event]))
-        })
-        .await
+            Ok((is_kept, vec![event]))
+        });
+        if let (false, Some((id, data))) = (is_kept.await?, secret) {
+            let mut secrets = self.state.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+            secrets.retain(|id, _| self.hold(id).is_some());
+            secrets.insert(id, data);
+        }
+        Ok(())
     }
 
     /// Takes a secret answer, once.
@@ -226,9 +238,8 @@ impl Desk {
     ///
     /// # Errors
     /// As [`Desk::change`].
-    pub(crate) async fn delegate(&self, id: HoldId, from: HumanId, to: HumanId) -> Result<(), DeskFault> {
-        self.change(move |book, moment| Ok(((), vec![book.delegate(&id, &from, &to, moment.registry)?])))
-            .await
+    pub(crate) async fn delegate(&self, pass: Pass) -> Result<(), DeskFault> {
+        self.change(move |book, moment| Ok(((), vec![book.delegate(&pass, moment.registry)?]))).await
     }
 
     /// Withdraws an agent's question.

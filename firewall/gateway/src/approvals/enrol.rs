@@ -180,6 +180,15 @@ async fn bind(
         );
     }
     let Some(link) = enrolment.take(&token) else { return gone() };
+    let config = &enrolment.people.config;
+    let is_server = |id: &String| config.console.contains(id) || config.operators.contains(id);
+    let has_one = || desk.registry().get(&link.human).is_some_and(|card| card.certificate.is_some());
+    if certificate.as_ref().is_some_and(|id| is_server(id) || has_one()) {
+        return page(
+            StatusCode::CONFLICT,
+            "<h1>Not enrolled</h1><p>This certificate is not a person's, or the card has one already. Ask your operator.</p>",
+        );
+    }
     let mut sealed = Vec::new();
     for (channel, address) in addresses {
         match desk.card_key().map(|key| key.seal(&link.human, channel, address)) {

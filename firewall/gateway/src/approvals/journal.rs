@@ -14,6 +14,8 @@ use crate::fault::RunFault;
 const FILE: &str = "approvals.jsonl";
 /// Bytes of a line: a message of 1 MiB, escaped twice.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
+/// Bytes appended before the file is rewritten: twice as many as the book may hold.
+const SLACK_BYTES: usize = 256 * 1024 * 1024;
 /// Lines beyond four for each hold before the file is rewritten.
 const SLACK: usize = 8_192;
 
@@ -23,6 +25,8 @@ pub(super) struct Journal {
     path: PathBuf,
     file: File,
     lines: usize,
+    /// Bytes appended since the last rewrite.
+    bytes: usize,
 }
 
 impl Journal {
@@ -62,7 +66,7 @@ impl Journal {
             })
         })?;
         let file = written.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Self { path, file, lines: events.len() })
+        Ok(Self { path, file, lines: events.len(), bytes: 0 })
     }
 
     /// Appends events and forces them to disk.
@@ -78,6 +82,7 @@ impl Journal {
         self.file.write_all(&bytes)?;
         self.file.sync_data()?;
         self.lines = self.lines.saturating_add(events.len());
+        self.bytes = self.bytes.saturating_add(bytes.len());
         Ok(())
     }
 
@@ -87,7 +92,8 @@ impl Journal {
     /// As [`Journal::append`].
     pub(super) fn tidy(&mut self, book: &Book) -> io::Result<()> {
         let holds = book.holds().count();
-        if self.lines <= holds.saturating_mul(4).saturating_add(SLACK) {
+        let is_short = self.lines <= holds.saturating_mul(4).saturating_add(SLACK);
+        if is_short && self.bytes <= SLACK_BYTES {
             return Ok(());
         }
         *self = Self::rewrite(self.path.clone(), book)?;
@@ -109,7 +115,9 @@ fn replay(mut file: impl BufRead, book: &mut Book, keys: &ApprovalKeys) -> Resul
         }
         let event: Event = serde_json::from_slice(&bytes).map_err(|why| format!("line {number}: {why}"))?;
         if !is_signed(&event, book, keys) {
-            return Err(format!("line {number} holds a decision that this gateway did not sign"));
+            return Err(format!(
+                "line {number} holds a decision that this gateway did not sign, or a request that was changed"
+            ));
         }
         book.apply(&event);
     }
@@ -119,7 +127,7 @@ fn replay(mut file: impl BufRead, book: &mut Book, keys: &ApprovalKeys) -> Resul
 fn is_signed(event: &Event, book: &Book, keys: &ApprovalKeys) -> bool {
     let all = |hold: &Hold| hold.decisions.iter().all(|decision| keys.verify(hold, decision));
     match event {
-        Event::Opened(hold) => all(hold),
+        Event::Opened(hold) => all(hold) && hold.is_backed() && hold.is_whole(),
         Event::Decided { id, decision, .. } => book.get(id).is_none_or(|hold| keys.verify(hold, decision)),
         _ => true,
     }

@@ -20,6 +20,8 @@ use crate::fault::RunFault;
 const FILE: &str = "approvals.key";
 /// Type of a signed decision.
 const TYPE: &str = "approval+jws";
+/// Type of a signed end of a request.
+const END_TYPE: &str = "approval-end+jws";
 
 /// The gateway's key for decisions.
 #[derive(Debug)]
@@ -76,8 +78,23 @@ impl ApprovalKeys {
     /// # Errors
     /// The system's random source failed.
     pub(crate) fn sign(&self, hold: &Hold, decision: &Decision) -> Result<String, RunFault> {
-        let header = json!({"alg": "ES256", "kid": self.id, "typ": TYPE});
-        let input = format!("{}.{}", part(&header), part(&decision.statement(hold)));
+        self.jws(TYPE, &decision.statement(hold))
+    }
+
+    /// Signs that a request is over. `jti` is the request, so a receiver takes one such statement for each.
+    ///
+    /// # Errors
+    /// As [`ApprovalKeys::sign`].
+    pub(crate) fn sign_end(&self, hold: &Hold, now: u64) -> Result<String, RunFault> {
+        let claims = json!({
+            "jti": hold.id, "interaction_id": hold.id, "sub": hold.sender(), "digest": hold.digest, "state": hold.state, "iat": now,
+        });
+        self.jws(END_TYPE, &claims)
+    }
+
+    fn jws(&self, kind: &str, claims: &Value) -> Result<String, RunFault> {
+        let header = json!({"alg": "ES256", "kid": self.id, "typ": kind});
+        let input = format!("{}.{}", part(&header), part(claims));
         let signature = self.key.sign(&SystemRandom::new(), input.as_bytes());
         let signature = signature.map_err(|why| RunFault::system("approval key", why))?;
         Ok(format!("{input}.{}", URL_SAFE_NO_PAD.encode(signature)))

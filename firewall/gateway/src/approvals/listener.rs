@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post, put};
 use axum::{Extension, Router};
 use semgate_approvals::{
-    ActionDigest, Answer, ApprovalFault, Factor, Hold, HoldId, HumanCard, HumanId, HumanStatus, Reply,
+    ActionDigest, Answer, ApprovalFault, Factor, Hold, HoldId, HumanCard, HumanId, HumanStatus, Pass, Reply,
     Verdict,
 };
 use serde::Deserialize;
@@ -75,6 +75,7 @@ impl From<DeskFault> for Problem {
             ApprovalFault::NotYours | ApprovalFault::Own => (StatusCode::FORBIDDEN, "forbidden"),
             ApprovalFault::WeakProof => (StatusCode::FORBIDDEN, "assurance_too_low"),
             ApprovalFault::ReasonRequired => (StatusCode::UNPROCESSABLE_ENTITY, "reason_required"),
+            ApprovalFault::TooLong => (StatusCode::PAYLOAD_TOO_LARGE, "malformed"),
             ApprovalFault::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too_many"),
             ApprovalFault::NotOffered | ApprovalFault::Unfit | ApprovalFault::NotCanonical => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "malformed")
@@ -124,14 +125,18 @@ fn caller(people: &People, shown: Option<&str>, headers: &HeaderMap) -> Result<C
     };
     let registry = people.desk.registry();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let only = |name: &str| headers.get_all(name).iter().count() == 1;
     let is_console = people.config.console.iter().any(|console| console == id);
     if !is_console {
-        if headers.contains_key(PERSON) {
+        if headers.contains_key(PERSON) || headers.contains_key(FACTOR) {
             return Err(forbidden("only a console acts for people: its id belongs into `approvals.console`"));
         }
         let card =
             registry.by_certificate(id).ok_or_else(|| forbidden("no human card names this certificate"))?;
         return Ok(Caller { card: card.clone(), factor: Factor::Certificate });
+    }
+    if !only(PERSON) || !only(FACTOR) {
+        return Err(unauthenticated("a console sends one `Semgate-Person` and one `Semgate-Factor`"));
     }
     let person = text(PERSON)
         .and_then(HumanId::parse)
@@ -150,6 +155,9 @@ fn caller(people: &People, shown: Option<&str>, headers: &HeaderMap) -> Result<C
 #[serde(deny_unknown_fields)]
 struct Listing {
     state: Option<String>,
+    /// Number of requests to skip.
+    #[serde(default)]
+    offset: usize,
 }
 
 async fn list(
@@ -163,15 +171,21 @@ async fn list(
         Some("all") => (true, true),
         Some(_) => return Err(malformed("`state` is `open`, `ended` or `all`")),
     };
+    let registry = people.desk.registry();
     let mut holds: Vec<Arc<Hold>> = people.desk.read(|book| {
         let wanted = |hold: &&Arc<Hold>| if hold.state.is_open() { open } else { ended };
-        let visible = |hold: &&Arc<Hold>| is_visible(hold, &caller, book.why_not(hold, &caller.card));
+        let visible =
+            |hold: &&Arc<Hold>| is_visible(hold, &caller, book.why_not(hold, &caller.card, &registry));
         book.holds().filter(wanted).filter(visible).cloned().collect()
     });
     let total = holds.len();
-    holds.sort_by(|one, other| (other.opened_at, &other.id).cmp(&(one.opened_at, &one.id)));
-    holds.truncate(LISTED);
-    let shown: Vec<Value> = holds.iter().map(|hold| people.desk.show(hold, &caller.card)).collect();
+    // what ends soonest comes first; of ended ones the newest
+    holds.sort_by_key(|hold| match hold.state.is_open() {
+        true => (false, hold.expires_at, hold.id.clone()),
+        false => (true, u64::MAX.saturating_sub(hold.opened_at), hold.id.clone()),
+    });
+    let page = holds.iter().skip(listing.offset).take(LISTED);
+    let shown: Vec<Value> = page.map(|hold| people.desk.summarise(hold, &caller.card)).collect();
     Ok(Json(json!({"as": caller.card.id, "total": total, "approvals": shown})))
 }
 
@@ -185,7 +199,7 @@ fn is_visible(hold: &Hold, caller: &Caller, why_not: Option<ApprovalFault>) -> b
 
 fn visible(people: &People, caller: &Caller, id: &str) -> Result<Arc<Hold>, Problem> {
     let hold = HoldId::parse(id).and_then(|id| people.desk.hold(&id)).ok_or(ApprovalFault::Unknown)?;
-    let why_not = people.desk.read(|book| book.why_not(&hold, &caller.card));
+    let why_not = people.desk.why_not(&hold, &caller.card);
     if is_visible(&hold, caller, why_not) { Ok(hold) } else { Err(ApprovalFault::Unknown.into()) }
 }
 
@@ -195,7 +209,7 @@ async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let hold = visible(&people, &caller, &id)?;
-    if people.desk.read(|book| book.why_not(&hold, &caller.card)).is_none() {
+    if people.desk.why_not(&hold, &caller.card).is_none() {
         people.desk.seen(hold.id.clone(), caller.card.id.clone()).await?;
     }
     let hold = people.desk.hold(&hold.id).ok_or(ApprovalFault::Unknown)?;
@@ -261,7 +275,15 @@ async fn delegate(
     Json(body): Json<Delegated>,
 ) -> Result<Json<Value>, Problem> {
     let hold = visible(&people, &caller, &id)?;
-    people.desk.delegate(hold.id.clone(), caller.card.id.clone(), body.to).await?;
+    people
+        .desk
+        .delegate(Pass {
+            id: hold.id.clone(),
+            from: caller.card.id.clone(),
+            to: body.to,
+            factor: caller.factor,
+        })
+        .await?;
     let hold = people.desk.hold(&hold.id).ok_or(ApprovalFault::Unknown)?;
     Ok(Json(people.desk.show(&hold, &caller.card)))
 }

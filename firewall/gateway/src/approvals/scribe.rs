@@ -67,44 +67,53 @@ impl Scribe {
         }
     }
 
-    /// Makes changes, writes them at once, and hands the results over.
+    /// Makes one change after the other. Each is on disk before the book has it, so nobody reads what a crash could take back.
     fn write(&mut self, changes: Vec<Change>, listeners: &[Listener]) {
+        let registry = self.state.registry.load_full();
         let now = unix_now();
-        let (mut events, mut handovers) = (Vec::new(), Vec::new());
-        if self.failed {
-            // each change ends by being dropped, which its author sees
+        let due = self.read(|book| book.due(now));
+        self.commit(due, listeners);
+        for change in changes {
+            if self.failed {
+                // a change ends by being dropped, which its author sees
+                return;
+            }
+            let moment = Moment { now, registry: &registry, keys: &self.state.keys };
+            let (events, handover) = self.read(|book| change(book, &moment));
+            self.commit(events, listeners);
+            handover(!self.failed);
+        }
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Book) -> T) -> T {
+        read(&self.state.book.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes events, then applies them and reports them.
+    fn commit(&mut self, events: Vec<Event>, listeners: &[Listener]) {
+        if events.is_empty() || self.failed {
+            return;
+        }
+        if let Err(why) = self.journal.append(&events) {
+            tracing::error!(%why, "the journal of approvals cannot be written: nothing that needs people passes until a restart");
+            self.failed = true;
             return;
         }
         {
-            let registry = self.state.registry.load();
             let mut book = self.state.book.write().unwrap_or_else(PoisonError::into_inner);
-            let mut apply = |book: &mut Book, new: Vec<Event>| {
-                new.iter().for_each(|event| book.apply(event));
-                events.extend(new);
-            };
-            let due = book.due(now);
-            apply(&mut book, due);
-            let moment = Moment { now, registry: &registry, keys: &self.state.keys };
-            for change in changes {
-                let (new, handover) = change(&book, &moment);
-                apply(&mut book, new);
-                handovers.push(handover);
-            }
+            events.iter().for_each(|event| book.apply(event));
         }
-        let written = if events.is_empty() { Ok(()) } else { self.journal.append(&events) };
-        let written = written.and_then(|()| {
-            let book = self.state.book.read().unwrap_or_else(PoisonError::into_inner);
-            self.journal.tidy(&book)
-        });
-        if let Err(why) = &written {
-            tracing::error!(%why, "the journal of approvals cannot be written: nothing that needs people passes until a restart");
+        if let Err(why) = self.tidy() {
+            tracing::error!(%why, "the journal of approvals cannot be rewritten");
             self.failed = true;
         }
-        handovers.into_iter().for_each(|handover| handover(written.is_ok()));
-        if written.is_ok() {
-            self.state.wake(&events);
-            self.report(&events, listeners);
-        }
+        self.state.wake(&events);
+        self.report(&events, listeners);
+    }
+
+    fn tidy(&mut self) -> std::io::Result<()> {
+        let book = self.state.book.read().unwrap_or_else(PoisonError::into_inner);
+        self.journal.tidy(&book)
     }
 
     fn report(&self, events: &[Event], listeners: &[Listener]) {

@@ -341,6 +341,10 @@ fn refused(why: DeskFault) -> Refusal {
             Refusal::new(Code::RateLimited, "too many requests of this agent wait for people")
                 .with_hint("wait until people have answered the earlier ones")
         }
+        DeskFault::Refused(ApprovalFault::TooLong) => {
+            Refusal::new(Code::TooLarge, "the question is longer than a person can read")
+                .with_hint("write at most 64 KiB")
+        }
         DeskFault::Refused(ApprovalFault::NotCanonical) => {
             Refusal::new(Code::ContentInvalid, "the request has no canonical form")
                 .with_hint("write numbers below 2^53")

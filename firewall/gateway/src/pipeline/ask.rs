@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use semgate_approvals::{Approved, Asked, HoldId, Question, Subject, Used};
+use semgate_approvals::{ApprovalFault, Approved, Asked, HoldId, Question, Subject, Used};
 use semgate_inspect::{Code, NeedsApproval, Peer, Permit, Refusal};
 
 use super::exchange::{Exchange, Stopped};
@@ -60,7 +60,8 @@ impl Exchange<'_> {
         loop {
             let asked = match self.attended(facts, desk.ask(self.question(needs))).await {
                 Ok(asked) => asked,
-                Err(DeskFault::Refused(_)) => return refused(Code::RateLimited, None),
+                Err(DeskFault::Refused(ApprovalFault::TooMany)) => return refused(Code::RateLimited, None),
+                Err(DeskFault::Refused(_)) => return refused(Code::TooLarge, None),
                 Err(DeskFault::Unavailable) => return refused(Code::StateUnavailable, None),
             };
             let id = match asked {
@@ -128,6 +129,10 @@ const fn words(code: Code) -> (&'static str, &'static str) {
         Code::ApprovalRequired => (
             "nobody who may approve this message can be asked",
             "nothing was delivered: ask the operator and quote the decision id",
+        ),
+        Code::TooLarge => (
+            "the message is longer than a person can read",
+            "nothing was delivered: send less in one message",
         ),
         Code::RateLimited => (
             "too many requests of this sender wait for people",

@@ -386,6 +386,11 @@ fn every_code_of_the_inspector_has_a_case() {
         Code::AuthorizationRequired,
         // of annotations of policies, whose tests write policies of their own (obligations.rs)
         Code::ApprovalRequired,
+        // of the stage `ask`
+        Code::ApprovalPending,
+        Code::ApprovalDenied,
+        Code::ApprovalExpired,
+        Code::StateUnavailable,
         // of the meters
         Code::AmbiguityLimited,
         Code::RateLimited,

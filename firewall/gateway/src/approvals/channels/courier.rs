@@ -240,7 +240,9 @@ impl Office {
         let Subject::Interaction(asked) = &hold.subject else { return };
         let Some(url) = &asked.callback else { return };
         let Ok(_slot) = self.slots.acquire().await else { return };
-        let body = json!({"interaction_id": hold.id, "state": hold.state});
+        // an unsigned call could come from anybody, so without a signature none is made
+        let Ok(statement) = self.desk.statement_of_end(&hold, unix_now()) else { return };
+        let body = json!({"interaction_id": hold.id, "state": hold.state, "statement": statement});
         if let Err(why) = self.channels.post(url, &body).await {
             tracing::warn!(request = %hold.id, %why, "the agent was not called back");
         }

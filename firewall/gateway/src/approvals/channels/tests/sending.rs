@@ -209,3 +209,45 @@ fn a2h_attack_flood_of_requests_becomes_one_message() {
         assert_eq!(bodies.borrow().len(), 12, "further requests wait for one common message");
     });
 }
+
+#[test]
+fn an_agent_is_woken_once_at_the_end_with_a_signature_and_only_at_a_listed_address() {
+    with_world("[egress]\ntargets = [\"http://127.0.0.1:*/\"]", people(), |world| async move {
+        let (url, bodies) = web(200).await;
+        start(&world);
+        let asking = |callback: &str| {
+            let Subject::Interaction(mut asked) = clarification(&["a", "b"]) else { unreachable!() };
+            asked.callback = Some(callback.to_owned());
+            Subject::Interaction(asked)
+        };
+        let hold = world.hold(asking(&url), |_| {}).await;
+        let unlisted = world.hold(asking("http://127.0.0.2:1/hook"), |_| {}).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(bodies.borrow().is_empty(), "nothing is told before the end");
+        for hold in [&hold, &unlisted] {
+            world.desk.cancel(hold.id.clone(), Arc::clone(hold.sender())).await.unwrap();
+        }
+        until(|| !bodies.borrow().is_empty()).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let bodies = bodies.borrow();
+        assert_eq!(bodies.len(), 1);
+        let statement = bodies[0]["statement"].as_str().unwrap();
+        let (input, signature) = statement.rsplit_once('.').unwrap();
+        let decode = |text: &str| {
+            use base64::Engine;
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).unwrap()
+        };
+        let claims: Value = serde_json::from_slice(&decode(input.split_once('.').unwrap().1)).unwrap();
+        assert_eq!((&claims["jti"], &claims["state"]), (&json!(hold.id), &json!("CANCELLED")));
+        let key = world.desk.jwks()["keys"][0].clone();
+        let part = |name: &str| decode(key[name].as_str().unwrap());
+        let point = [vec![4], part("x"), part("y")].concat();
+        let key = ring::signature::UnparsedPublicKey::new(&ring::signature::ECDSA_P256_SHA256_FIXED, point);
+        assert!(key.verify(input.as_bytes(), &decode(signature)).is_ok());
+        let text = bodies[0].to_string();
+        assert!(
+            !text.contains("selected_option") && !text.contains("feedback"),
+            "the answer is read at the gateway"
+        );
+    });
+}
