@@ -7,6 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::app::Undone;
 use crate::client::CallFault;
+use crate::links::NoSegment;
 use crate::roles::{Role, navigation};
 use crate::sessions::Session;
 use crate::visible::filters;
@@ -177,6 +178,12 @@ pub(crate) fn see_other(path: &str) -> Answer {
     let target = HeaderValue::from_str(path).map_err(Trouble::internal)?;
     answer.headers_mut().insert(header::LOCATION, target);
     Ok(answer)
+}
+
+impl From<NoSegment> for Trouble {
+    fn from(_: NoSegment) -> Self {
+        Self::missing("No name is `.` or `..`.")
+    }
 }
 
 #[cfg(test)]

@@ -99,6 +99,14 @@ impl Enrolment {
         links.get(&Digest::of(token.as_bytes())).filter(|link| link.until >= unix_now()).cloned()
     }
 
+    /// Returns true if a person's card may take this certificate: it is no server's, and the card has none.
+    fn may_bind(&self, human: &HumanId, id: &String) -> bool {
+        let People { desk, config } = &self.people;
+        let is_server = config.console.contains(id) || config.operators.contains(id);
+        let has_one = desk.registry().get(human).is_some_and(|card| card.certificate.is_some());
+        !is_server && !has_one
+    }
+
     /// Takes a link, once.
     fn take(&self, token: &str) -> Option<Link> {
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,10 +188,7 @@ async fn bind(
         );
     }
     let Some(link) = enrolment.take(&token) else { return gone() };
-    let config = &enrolment.people.config;
-    let is_server = |id: &String| config.console.contains(id) || config.operators.contains(id);
-    let has_one = || desk.registry().get(&link.human).is_some_and(|card| card.certificate.is_some());
-    if certificate.as_ref().is_some_and(|id| is_server(id) || has_one()) {
+    if certificate.as_ref().is_some_and(|id| !enrolment.may_bind(&link.human, id)) {
         return page(
             StatusCode::CONFLICT,
             "<h1>Not enrolled</h1><p>This certificate is not a person's, or the card has one already. Ask your operator.</p>",
