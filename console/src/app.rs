@@ -137,8 +137,11 @@ impl App {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn note(&self, act: &Act<'_>, outcome: &str) -> std::io::Result<()> {
-        self.audit.note(&act.owned().entry(), outcome, now())
+    pub(crate) async fn note(self: &Arc<Self>, act: &Act<'_>, outcome: &'static str) -> std::io::Result<()> {
+        let Some(suppressed) = self.audit.due(now()) else { return Ok(()) };
+        let (app, act) = (Arc::clone(self), act.owned());
+        let noted = tokio::task::spawn_blocking(move || app.audit.note(&act.entry(), outcome, suppressed));
+        noted.await.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
     }
 
     async fn write(self: &Arc<Self>, act: &Arc<OwnedAct>, outcome: &str) -> std::io::Result<()> {

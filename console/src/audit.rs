@@ -50,15 +50,22 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The open file.
-pub(crate) struct Audit(Mutex<Inner>);
+pub(crate) struct Audit {
+    inner: Mutex<Inner>,
+    notes: Mutex<Notes>,
+}
+
+/// Notes of strangers: the second of the last one, and those since that have no line.
+#[derive(Default)]
+struct Notes {
+    at: u64,
+    suppressed: u64,
+}
 
 struct Inner {
     file: File,
     /// True if the last line may have no end.
     torn: bool,
-    /// The second of the last note.
-    noted: u64,
-    suppressed: u64,
 }
 
 impl Inner {
@@ -82,7 +89,7 @@ impl Audit {
         let opened = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let file = opened.map_err(|why| RunFault::file(path, why))?;
         let torn = is_torn(&file).map_err(|why| RunFault::file(path, why))?;
-        Ok(Self(Mutex::new(Inner { file, torn, noted: 0, suppressed: 0 })))
+        Ok(Self { inner: Mutex::new(Inner { file, torn }), notes: Mutex::default() })
     }
 
     /// Writes a line and waits until it is on disk. A line that a crash or a full disk cut short stays a line of its own.
@@ -90,24 +97,28 @@ impl Audit {
     /// # Errors
     /// The disk refuses; the act must not happen then.
     pub(crate) fn write(&self, entry: &Entry<'_>, outcome: &str) -> std::io::Result<()> {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.append(entry, outcome, 0)?;
         inner.file.sync_data()
     }
 
-    /// Notes the act of a stranger, without waiting for the disk. At most one line a second; it counts those without one.
+    /// The number of suppressed notes if a note is due: at most one a second. Waits for no file.
+    pub(crate) fn due(&self, now: u64) -> Option<u64> {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.at == now {
+            notes.suppressed = notes.suppressed.saturating_add(1);
+            return None;
+        }
+        notes.at = now;
+        Some(std::mem::take(&mut notes.suppressed))
+    }
+
+    /// Notes the act of a stranger, without waiting for the disk.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn note(&self, entry: &Entry<'_>, outcome: &str, now: u64) -> std::io::Result<()> {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.noted == now {
-            inner.suppressed = inner.suppressed.saturating_add(1);
-            return Ok(());
-        }
-        let suppressed = std::mem::take(&mut inner.suppressed);
-        inner.noted = now;
-        inner.append(entry, outcome, suppressed)
+    pub(crate) fn note(&self, entry: &Entry<'_>, outcome: &str, suppressed: u64) -> std::io::Result<()> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).append(entry, outcome, suppressed)
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct BadEvent;
 #[derive(Debug)]
 pub(super) struct Events {
     line: Vec<u8>,
-    /// True if the line has no byte yet.
+    /// True if the line has no byte yet, but for a return.
     is_empty: bool,
     event: Event,
     size: usize,
@@ -52,13 +52,12 @@ impl Events {
                     ..=ENDLESS => self.event.is_bad = true,
                     _ => return Err(BadEvent),
                 }
-                self.is_empty = false;
+                self.is_empty &= *byte == b'\r';
                 continue;
             }
             let line = std::mem::take(&mut self.line);
             // a line of which nothing was kept is no end
-            let is_end = std::mem::replace(&mut self.is_empty, true) || line == b"\r";
-            if !is_end {
+            if !std::mem::replace(&mut self.is_empty, true) {
                 match String::from_utf8(line) {
                     Ok(line) => self.field(line.strip_suffix('\r').unwrap_or(&line)),
                     Err(_) => self.event.is_bad = true,
@@ -128,7 +127,7 @@ mod tests {
     fn an_event_that_cannot_be_read_costs_no_other() {
         let mut text = b"id: 7\ndata: \xff\n\nid: 8\ndata: ".to_vec();
         text.resize(text.len() + MAX_EVENT, b'x');
-        text.extend(b"\ndata: more\n\nid: 9\ndata: good\n\n");
+        text.extend(b"\r\ndata: more\r\n\r\nid: 9\ndata: good\n\n");
         let read = Events::default().take(&text).unwrap();
         let shown: Vec<_> = read.iter().map(|event| (event.id, event.is_bad)).collect();
         assert_eq!(shown, [(Some(7), true), (Some(8), true), (Some(9), false)]);

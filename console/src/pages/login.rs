@@ -93,7 +93,7 @@ async fn refused(guest: &Guest, factor: &Factor) -> Answer {
     let is_known = guest.peer.as_ref().is_some_and(|peer| guest.app.person(peer.id()).is_some());
     let recorded = match is_known {
         true => guest.app.record(&act, "refused").await,
-        false => guest.app.note(&act, "refused"),
+        false => guest.app.note(&act, "refused").await,
     };
     recorded.map_err(|why| Trouble::unrecorded(&why))?;
     let text = match factor {
