@@ -33,7 +33,8 @@ async fn an_act_has_its_outcome_although_the_browser_left() {
 #[tokio::test]
 async fn a_lost_answer_is_recorded_as_unknown() {
     let bed = Bed::new();
-    let broken = carry_out(&bed.app, &act(), async { panic!("in a test") });
+    let act_of_test = act();
+    let broken = carry_out(&bed.app, &act_of_test, async { panic!("in a test") });
     let broken: Result<(), Undone> = broken.await;
     assert!(matches!(broken, Err(Undone::Fault(CallFault::Lost(_)))));
     let app = Arc::clone(&bed.app);

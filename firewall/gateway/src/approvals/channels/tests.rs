@@ -144,6 +144,7 @@ fn payment(amount: u32) -> Subject {
         context: format!("sha-256:{}", "1".repeat(64)).into(),
         performative: "REQUEST".into(),
         instances: vec![ActionInstance { concept: "transfer".to_owned(), value: json!({"amount": amount}) }],
+        refers: Vec::new(),
     })
 }
 
