@@ -51,6 +51,7 @@ pub(super) fn action(value: Value) -> Subject {
         context: format!("sha-256:{}", "0".repeat(64)).into(),
         performative: "REQUEST".into(),
         instances: vec![ActionInstance { concept: "transfer".to_owned(), value }],
+        refers: Vec::new(),
     })
 }
 
