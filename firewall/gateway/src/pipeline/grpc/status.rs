@@ -69,8 +69,8 @@ impl Status {
             | Code::TargetRefused => Self::PERMISSION_DENIED,
             Code::NotFound => Self::NOT_FOUND,
             // the client may try the same call again (google.rpc.Code)
-            Code::ApprovalPending => Self::UNAVAILABLE,
-            Code::StatusStale
+            Code::ApprovalPending
+            | Code::StatusStale
             | Code::UpstreamUnavailable
             | Code::AuditUnavailable
             | Code::StateUnavailable
