@@ -48,8 +48,8 @@ impl Events {
             if *byte != b'\n' {
                 self.size = self.size.saturating_add(1);
                 match self.size {
-                    ..=MAX_EVENT => self.line.push(*byte),
-                    ..=ENDLESS => self.event.is_bad = true,
+                    size if size <= MAX_EVENT => self.line.push(*byte),
+                    size if size <= ENDLESS => self.event.is_bad = true,
                     _ => return Err(BadEvent),
                 }
                 self.is_empty &= *byte == b'\r';

@@ -41,7 +41,9 @@ fn approved(needs: NeedsApproval) -> Approved {
         decision_id: "d".into(),
         generation: needs.generation,
     };
-    let Asked::Opens(id, events) = book.ask(question(), HoldId::of(1), NOW.unix).unwrap() else { panic!() };
+    let Asked::Opens(id, events) = book.ask(question(), HoldId::of(1), &registry, NOW.unix).unwrap() else {
+        panic!()
+    };
     events.iter().for_each(|event| book.apply(event));
     let reply = Reply { verdict: Verdict::Approved, option: None, data: None, reason: Some("fine".into()) };
     let digest = needs.action.digest().unwrap();
@@ -49,7 +51,7 @@ fn approved(needs: NeedsApproval) -> Approved {
     let decision = book.decide(&answer, &registry, NOW.unix).unwrap();
     let event = book.settle(&id, decision, &registry).unwrap();
     book.apply(&event);
-    match book.ask(question(), HoldId::of(2), NOW.unix).unwrap() {
+    match book.ask(question(), HoldId::of(2), &registry, NOW.unix).unwrap() {
         Asked::Approved(approved) => approved,
         other => panic!("{other:?}"),
     }
