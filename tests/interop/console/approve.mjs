@@ -30,7 +30,8 @@ async function follow(page, target) {
 /** Opens the request about this quantity, with keys. */
 async function opened(page, quantity) {
   await follow(page, page.getByRole('navigation').getByRole('link', { name: 'Approvals' }));
-  await follow(page, page.getByRole('row').getByRole('link').first());
+  // the newest ends last
+  await follow(page, page.getByRole('row').getByRole('link').last());
   const action = await page.locator('pre').first().textContent();
   must(action.includes(`"quantity": ${quantity}`), `the page shows ${action}`);
 }
