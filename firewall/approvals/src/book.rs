@@ -23,7 +23,7 @@ pub use decide::{Answer, Pass, Reply};
 use links::Links;
 pub use links::{Link, token_hash};
 
-/// Open holds of all senders: an index of this size takes some ten megabytes, and no team answers more in a day.
+/// Open holds of all senders: no team answers more in a day.
 const MAX_OPEN: usize = 16_384;
 /// Open holds of one sender: an agent that asks faster than people answer waits (F1-26).
 pub(crate) const MAX_OPEN_OF_ONE: usize = 64;
@@ -83,11 +83,6 @@ impl Book {
             statuses: BTreeMap::new(),
             links: Links::default(),
         }
-    }
-
-    /// Replaces the settings; holds keep the demands that they were opened with.
-    pub fn set(&mut self, settings: BookSettings) {
-        self.settings = settings;
     }
 
     /// The hold of this name.

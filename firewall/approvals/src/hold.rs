@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use semgate_contexts::CanonicalFault;
 use semgate_policies::{Approval, Approvers, Assurance, ReasonRule, Reuse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -51,6 +52,19 @@ pub enum Subject {
     Interaction(Box<Interaction>),
 }
 
+impl Subject {
+    /// The canonical form, which people see and the digest covers.
+    ///
+    /// # Errors
+    /// A number beyond 2^53 − 1.
+    pub fn canonical(&self) -> Result<String, CanonicalFault> {
+        match self {
+            Self::Action(action) => action.canonical(),
+            Self::Interaction(interaction) => interaction.canonical(),
+        }
+    }
+}
+
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -63,7 +77,7 @@ pub enum Verdict {
     Denied,
 }
 
-/// How the person proved who they are.
+/// Proof of a person's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Factor {
@@ -117,7 +131,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The claims that the gateway signs: who decided what about which action, when, and how they proved it.
+    /// The claims that the gateway signs: person, decision, action, time and proof of identity.
     pub fn statement(&self, hold: &Hold) -> Value {
         json!({
             "interaction_id": hold.id, "digest": hold.digest, "human_id": self.human_id, "decision": self.decision,
@@ -172,7 +186,7 @@ pub struct Hold {
     pub use_by: Option<u64>,
     /// The state.
     pub state: HoldState,
-    /// Time and reason of the end, for holds that no person ended.
+    /// Reason of the end, for holds that no person ended.
     pub ended: Option<String>,
     /// Every answer, in order.
     pub decisions: Vec<Decision>,
@@ -238,11 +252,7 @@ impl Hold {
 
     /// Returns true if digest and canonical form are those of the content.
     pub fn is_whole(&self) -> bool {
-        let canonical = match &self.subject {
-            Subject::Action(action) => action.canonical(),
-            Subject::Interaction(interaction) => interaction.canonical(),
-        };
-        canonical.is_ok_and(|canonical| *canonical == *self.canonical)
+        self.subject.canonical().is_ok_and(|canonical| *canonical == *self.canonical)
             && ActionDigest::of(&self.canonical) == self.digest
     }
 

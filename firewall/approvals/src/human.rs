@@ -118,11 +118,6 @@ impl HumanRegistry {
         self.cards.values().find(|card| card.certificate.as_deref() == Some(spiffe))
     }
 
-    /// The card with this address at a channel.
-    pub fn by_endpoint(&self, channel: &str, address: &str) -> Option<&HumanCard> {
-        self.cards.values().find(|card| card.endpoints.get(channel).is_some_and(|one| one == address))
-    }
-
     /// Every card, by id.
     pub fn cards(&self) -> impl Iterator<Item = &HumanCard> {
         self.cards.values()

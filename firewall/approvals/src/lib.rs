@@ -1,4 +1,4 @@
-//! Approvals: must a person decide, who, and what did they decide?
+//! Approvals by people: the question, the people who may decide, and their decisions.
 //!
 //! A [`Book`] holds every request to a person. It answers each command with an [`Event`] and changes only when that event is
 //! applied, so whoever runs it can write the event to disk first. A book is a pure function of its events: after a crash the

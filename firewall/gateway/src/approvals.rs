@@ -1,4 +1,4 @@
-//! Approvals: what people are asked, what they answered, and where they are reached.
+//! Approvals: requests to people, their answers, and the channels that carry both.
 //!
 //! A thread of its own owns the [`Journal`]. Every change of the book is on disk before anybody learns of it, so a crash at any
 //! point neither loses an answer nor allows a second use.

@@ -56,7 +56,7 @@ impl Book {
         registry: &HumanRegistry,
         now: u64,
     ) -> Result<Asked, ApprovalFault> {
-        let canonical = canonical(&question.subject)?;
+        let canonical = question.subject.canonical().map_err(|_| ApprovalFault::NotCanonical)?;
         let mut events = Vec::new();
         if let Some(hold) = self.by_digest(ActionDigest::of(&canonical)) {
             match self.standing(hold, &question, registry, now) {
@@ -85,7 +85,7 @@ impl Book {
         id: HoldId,
         now: u64,
     ) -> Result<(HoldId, Event), ApprovalFault> {
-        let canonical = canonical(&question.subject)?;
+        let canonical = question.subject.canonical().map_err(|_| ApprovalFault::NotCanonical)?;
         let hold = self.opens(question, canonical, id, now)?;
         Ok((hold.id.clone(), Event::Opened(Box::new(hold))))
     }
@@ -217,14 +217,6 @@ enum Standing {
     Over,
     /// It waits for another demand.
     Replaced,
-}
-
-fn canonical(subject: &Subject) -> Result<String, ApprovalFault> {
-    let text = match subject {
-        Subject::Action(action) => action.canonical(),
-        Subject::Interaction(interaction) => interaction.canonical(),
-    };
-    text.map_err(|_| ApprovalFault::NotCanonical)
 }
 
 /// Returns true unless the approval serves one session only, and this is another.

@@ -1,6 +1,6 @@
 //! Changes that time causes.
 
-use super::{Book, due_at};
+use super::Book;
 use crate::{End, Event, HoldState};
 
 impl Book {
@@ -18,10 +18,7 @@ impl Book {
             Some(match hold.state {
                 HoldState::Approved => ended(End::Lapsed, "the approval was not used in time"),
                 _ if now > hold.expires_at => ended(End::Expired, "nobody answered in time"),
-                _ => {
-                    debug_assert!(due_at(hold).is_some());
-                    Event::Escalated { id: id.clone(), after: hold.next_escalation()? }
-                }
+                _ => Event::Escalated { id: id.clone(), after: hold.next_escalation()? },
             })
         })
         .collect()

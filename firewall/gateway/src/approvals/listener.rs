@@ -1,4 +1,4 @@
-//! The address for people: what waits for them, and their answers.
+//! The address for people: they read waiting requests and answer them.
 
 use std::sync::Arc;
 

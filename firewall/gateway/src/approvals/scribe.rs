@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::keys::ApprovalKeys;
 use crate::clock::unix_now;
 
-/// Changes that share one write to disk.
+/// Changes that are taken from the queue at once.
 const BATCH: usize = 256;
 /// The longest sleep: a step of the system's clock goes unnoticed for no longer.
 const LOOK: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl Scribe {
     /// Runs until every handle is gone. Each listener learns every event that is on disk.
     pub(crate) async fn run(mut self, listeners: Vec<Listener>) {
         loop {
-            let due = self.state.book.read().unwrap_or_else(PoisonError::into_inner).next_due();
+            let due = self.read(Book::next_due);
             let sleep = due.map_or(LOOK, |due| Duration::from_secs(due.saturating_sub(unix_now())).min(LOOK));
             let mut changes = Vec::new();
             tokio::select! {

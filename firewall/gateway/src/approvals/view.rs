@@ -1,7 +1,6 @@
 //! A hold as people and consoles see it.
 
 use semgate_approvals::{ApprovalFault, Hold, HumanCard, HumanId, Subject};
-use semgate_policies::Approvers;
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -11,7 +10,7 @@ const LISTED_INSTANCES: usize = 8;
 const LISTED_SUMMARY: usize = 200;
 
 impl Desk {
-    /// The line of a hold in a list. Its content is bounded, whatever the agent wrote.
+    /// The line of a hold in a list. Its length is bounded.
     pub(super) fn summarise(&self, hold: &Hold, card: &HumanCard) -> Value {
         let may_decide = self.cannot_now(hold, card).is_none();
         let (action, interaction) = match &hold.subject {
@@ -80,10 +79,10 @@ impl Desk {
 fn demands(hold: &Hold) -> Vec<Value> {
     let each = hold.demands.iter().map(|demand| {
         json!({
-            "policy": demand.policy, "question": demand.question, "approvers": demand.approvers.as_ref().map(people),
+            "policy": demand.policy, "question": demand.question, "approvers": demand.approvers.as_ref().map(ToString::to_string),
             "quorum": demand.quorum, "within": demand.within, "reuse": demand.reuse, "reason": demand.reason,
             "assurance": demand.assurance,
-            "escalate": demand.escalate.as_ref().map(|to| json!({"after": to.after, "to": people(&to.to)})),
+            "escalate": demand.escalate.as_ref().map(|to| json!({"after": to.after, "to": to.to.to_string()})),
         })
     });
     each.collect()
@@ -98,13 +97,4 @@ fn decisions(hold: &Hold) -> Vec<Value> {
         shown
     });
     each.collect()
-}
-
-/// A set of people, as policies write it.
-fn people(approvers: &Approvers) -> String {
-    match approvers {
-        Approvers::Capability(name) => format!("capability:{name}"),
-        Approvers::Group(name) => format!("group:{name}"),
-        Approvers::Human(id) => id.to_string(),
-    }
 }

@@ -56,24 +56,16 @@ pub struct ApprovalsConfig {
     pub egress: Option<EgressConfig>,
 }
 
-text!(Approvers, "`capability:NAME`, `group:NAME` or `human://NAME`", |text| parse(text), |approvers| {
-    match approvers {
-        Approvers::Capability(name) => format!("capability:{name}"),
-        Approvers::Group(name) => format!("group:{name}"),
-        Approvers::Human(id) => id.to_string(),
-    }
-});
+text!(
+    Approvers,
+    "`capability:NAME`, `group:NAME` or `human://NAME`",
+    |text| Approvers::parse(text).ok().filter(names_somebody),
+    ToString::to_string
+);
 
-/// Reads a set of people.
-fn parse(text: &str) -> Option<Approvers> {
-    let named = |name: &str| !name.is_empty() && !name.chars().any(char::is_whitespace);
-    if let Some(name) = text.strip_prefix("capability:").filter(|name| named(name)) {
-        return Some(Approvers::Capability(name.into()));
-    }
-    if let Some(name) = text.strip_prefix("group:").filter(|name| named(name)) {
-        return Some(Approvers::Group(name.into()));
-    }
-    HumanId::parse(text).map(|id| Approvers::Human(id.as_str().into()))
+/// Returns false for a person's id that no card can have.
+fn names_somebody(approvers: &Approvers) -> bool {
+    !matches!(approvers, Approvers::Human(id) if HumanId::parse(id).is_none())
 }
 
 impl ApprovalsConfig {

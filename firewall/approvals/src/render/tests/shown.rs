@@ -1,4 +1,4 @@
-//! What is shown, and how.
+//! Texts of cards, and their places.
 
 use proptest::prelude::*;
 use semgate_policies::{Assurance, ReasonRule};
