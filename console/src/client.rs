@@ -24,7 +24,7 @@ const ACT_TIME: Duration = Duration::from_secs(40);
 /// A failed call, in words for the person who waits.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum CallFault {
-    /// No answer in time, or none that can be read.
+    /// No readable answer in time.
     #[error("no answer: {0}")]
     Silent(String),
     /// The request may have arrived, and its answer is lost.

@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub(crate) use upstream::follow;
 
-/// Verdicts kept for each gateway: what the gateway itself keeps.
+/// Verdicts kept for each gateway: as many as the gateway keeps.
 const KEPT: usize = 1_024;
 /// Live pages open at once: a tab each of some dozen people.
 const STREAMS: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// The refusal code, or the verdict of what was not refused.
+    /// The refusal code; the verdict of any other record.
     pub(crate) fn outcome(&self) -> &str {
         self.code.as_deref().unwrap_or(&self.verdict)
     }

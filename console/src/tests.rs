@@ -64,7 +64,7 @@ name = "Ap"
 roles = ["approver"]
 "#;
 
-/// A console and what issues its certificates.
+/// A console and its certificate issuer.
 pub(crate) struct Bed {
     pub(crate) app: Arc<App>,
     pub(crate) dir: tempfile::TempDir,

@@ -27,10 +27,10 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/protocol", 10659, [0, 0, 7, 2, 0, 0, 0, 0]),
     ("authority/statement", 14472, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
-    ("firewall/approvals", 2975, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/approvals", 2964, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/inspect", 14403, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15745, [2, 4, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 32246, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 32228, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("console", 6250, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("cli", 19225, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];

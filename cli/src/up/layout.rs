@@ -31,7 +31,7 @@ pub const SAMPLE_AGENT: &str = "wholesaler-1";
 pub const OPERATOR: &str = "operator";
 /// The name of the gateway.
 pub const GATEWAY: &str = "gateway";
-/// The gateway, as the sender of what people answer.
+/// The gateway, as the sender of people's answers.
 pub const DESK: &str = "people";
 /// The key that issues certificates of TLS.
 const ISSUING_KEY: &str = "offline/tls-issuing.key";

@@ -56,7 +56,7 @@ impl Events {
                 continue;
             }
             let line = std::mem::take(&mut self.line);
-            // a line of which nothing was kept is no end
+            // a skipped line does not end an event
             if !std::mem::replace(&mut self.is_empty, true) {
                 match String::from_utf8(line) {
                     Ok(line) => self.field(line.strip_suffix('\r').unwrap_or(&line)),

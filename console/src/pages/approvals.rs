@@ -27,7 +27,7 @@ use text::{Line, compared, laid_out};
 /// Characters of an action on the page. A longer one is linked as a whole, and the decision says that it was read.
 const SHOWN: usize = 128 * 1024;
 
-/// A part of the requests of a gateway, in its order: open ones first, what expires soonest on top.
+/// A page of the requests of a gateway: open ones first, by expiry.
 #[derive(Deserialize)]
 struct Inbox {
     approvals: Vec<Summary>,

@@ -136,7 +136,7 @@ pub(crate) fn page(visit: &Visit) -> Answer {
     let is_verdict = |code: &str| matches!(code, "" | "allowed" | "refused" | "abandoned");
     let outcome = |seen: &Seen| Some(seen.verdict.outcome().to_owned()).filter(|code| !is_verdict(code));
     let mut codes = feeds.distinct(CHOICES, outcome);
-    // what was chosen stays a choice, also once no verdict has it
+    // a chosen value stays in the list after its last verdict has gone
     routes.extend(Some(filter.route.clone()).filter(|route| !route.is_empty()));
     codes.extend(Some(filter.code.clone()).filter(|code| !is_verdict(code)));
     html(&Page {
@@ -236,7 +236,7 @@ impl Live {
         }
     }
 
-    /// Takes what is new. The events wait in reverse order.
+    /// Takes the new events. They wait in reverse order.
     fn look(&mut self) {
         let feeds = &self.visit.app.feeds;
         let newest = feeds.newest();

@@ -130,7 +130,7 @@ pub(super) fn words(value: &Value) -> String {
 }
 
 impl Demand {
-    /// Names and words of what is demanded, without empty ones.
+    /// Names and words of the demands, without empty ones.
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let all = [
             ("Policy", &self.policy),

@@ -44,7 +44,7 @@ pub(crate) struct Scribe {
     state: Arc<DeskState>,
     journal: Journal,
     queue: mpsc::Receiver<Change>,
-    /// True once a write failed. Then nothing is changed any more: the disk may hold what the book does not.
+    /// True once a write failed. Then nothing is changed any more, since the disk may be ahead of the book.
     failed: bool,
 }
 

@@ -24,22 +24,21 @@ impl Exchange<'_> {
         let until = Instant::now() + config.hold();
         while let Some(mut needs) = refusal.take_approval() {
             let Some(arrived) = needs.arrived.take() else { return Err(refusal.into()) };
-            match self.people_answer(desk, config, &needs, &refusal, until).await? {
-                Ok(approved) => {
-                    let (route, now) = (&self.worker.route, shared.now());
-                    match shared.inspector.inspect_approved(route, peer, &approved, arrived, now) {
-                        Ok(permit) => return Ok(permit),
-                        // the policies ask something else by now
-                        Err(other) => refusal = other,
-                    }
-                }
-                Err(other) => return Err(other.into()),
+            let approved = self.people_answer(desk, config, &needs, &refusal, until).await?;
+            let (route, now) = (&self.worker.route, shared.now());
+            match shared.inspector.inspect_approved(route, peer, &approved, arrived, now) {
+                Ok(permit) => return Ok(permit),
+                // the policies ask something else by now
+                Err(other) => refusal = other,
             }
         }
         Err(refusal.into())
     }
 
-    /// The people's answer: an approval, or the refusal that stands for the lack of one.
+    /// The people's answer to a message.
+    ///
+    /// # Errors
+    /// The refusal for the lack of an approval.
     async fn people_answer(
         &self,
         desk: &Desk,
@@ -47,7 +46,7 @@ impl Exchange<'_> {
         needs: &NeedsApproval,
         refusal: &Refusal,
         until: Instant,
-    ) -> Result<Result<Approved, Refusal>, Stopped> {
+    ) -> Result<Approved, Refusal> {
         let digest = needs.action.digest().ok();
         let facts = || semgate_inspect::Facts { approval: digest, ..refusal.facts().clone() };
         let refused = |code, id: Option<&HoldId>| {
@@ -55,7 +54,7 @@ impl Exchange<'_> {
             let (reason, hint) = words(code);
             let detail = id.map(|id| format!("request {id}")).unwrap_or_default();
             let refusal = refusal.clone().become_code(code, reason, hint).with_detail(detail);
-            Ok(Err(refusal.with_facts(facts()).with_location(location)))
+            Err(refusal.with_facts(facts()).with_location(location))
         };
         loop {
             let asked = match self.attended(facts, desk.ask(self.question(needs))).await {
@@ -65,7 +64,7 @@ impl Exchange<'_> {
                 Err(DeskFault::Unavailable) => return refused(Code::StateUnavailable, None),
             };
             let id = match asked {
-                Asked::Approved(approved) => return Ok(Ok(approved)),
+                Asked::Approved(approved) => return Ok(approved),
                 Asked::Denied(id) => return refused(Code::ApprovalDenied, Some(&id)),
                 Asked::Failed(id) => return refused(Code::ApprovalRequired, Some(&id)),
                 Asked::Expired(id) => return refused(Code::ApprovalExpired, Some(&id)),
