@@ -184,6 +184,11 @@ fn the_command_line_lists_shows_and_approves() {
         let id = hold["id"].as_str().unwrap();
         assert_eq!(run(&["show", id])["digest"], hold["digest"]);
         assert_eq!(run(&["approve", id])["state"], "APPROVED");
-        assert_eq!(held.join().unwrap().status, 200);
+        // a caller whose time was up before the decision passes when it asks again
+        let mut answer = held.join().unwrap();
+        if answer.status == 202 || answer.status == 403 {
+            answer = up.post("retailer-7", &url, &[], payment("m-2", "900").as_bytes());
+        }
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     });
 }
