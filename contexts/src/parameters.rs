@@ -162,7 +162,8 @@ impl Context {
             for list in &parameter.lists {
                 let known = self.code_list(list).unwrap_or_default();
                 let labels = labelled.labels(list).into_iter().flatten();
-                let meant = labels.filter(|(label, _)| folded_label(label) == text).flat_map(|(_, codes)| codes);
+                let meant =
+                    labels.filter(|(label, _)| folded_label(label) == text).flat_map(|(_, codes)| codes);
                 for code in meant.filter_map(|code| known.iter().find(|known| *known == code)) {
                     if !codes.contains(&code.as_str()) {
                         codes.push(code.as_str());

@@ -19,7 +19,7 @@ use sections::Part;
 use sheet::Sheet;
 
 /// The standing of a document as its prompt names it. A revoked or suspended document has no prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PromptStatus {
     /// It counts.
     Valid,

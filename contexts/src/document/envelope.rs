@@ -138,7 +138,12 @@ pub(super) fn path(segments: &[&str]) -> String {
     crate::schema::pointer(&cut)
 }
 
-pub(super) fn within(path: &str, what: &'static str, count: usize, limit: usize) -> Result<(), DocumentFault> {
+pub(super) fn within(
+    path: &str,
+    what: &'static str,
+    count: usize,
+    limit: usize,
+) -> Result<(), DocumentFault> {
     if count > limit {
         return Err(DocumentFault::TooMany { path: path.to_owned(), what, limit });
     }

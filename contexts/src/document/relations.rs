@@ -86,9 +86,7 @@ fn is_iri(text: &str) -> bool {
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     let refused = |c: char| {
-        c.is_whitespace()
-            || is_unseen(c)
-            || matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '\\' | '^' | '`')
+        c.is_whitespace() || is_unseen(c) || matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '\\' | '^' | '`')
     };
     is_scheme && !rest.is_empty() && !text.chars().any(refused) && !is_name(text)
 }

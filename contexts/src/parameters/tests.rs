@@ -44,7 +44,8 @@ fn relations_between_names_of_the_document_are_kept_in_its_canonical_bytes() {
     assert_eq!(context.relations()[1].kind, RelationKind::Requires);
     let bytes: Value = serde_json::from_slice(context.bytes()).unwrap();
     assert_eq!(bytes["relations"], relations);
-    let again = Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default(), &|_| None);
+    let again =
+        Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default(), &|_| None);
     assert_eq!(again.unwrap().relations(), context.relations());
     assert_eq!(context.retired().relations(), context.relations());
 }

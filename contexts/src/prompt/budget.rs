@@ -5,7 +5,7 @@
 const BYTES_A_TOKEN: usize = 2;
 
 /// The most tokens that a prompt may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Budget(u32);
 
 /// The reason that a budget is refused.

@@ -6,9 +6,6 @@ use super::quote::{name, quoted};
 use crate::field::{Field, FieldType};
 use crate::term::Shape;
 
-/// Values of a list of values that a line names.
-const MOST_VALUES: usize = 32;
-
 /// References and compositions that are followed for one value; the profile nests at most 16.
 const MOST_PARTS: usize = 64;
 
@@ -96,7 +93,11 @@ impl<'d> Reader<'d> {
     }
 
     /// The parts of a value inside the value of these parts.
-    fn inside(&self, parts: &[Part<'d>], find: impl Fn(&'d Map<String, Value>) -> Option<&'d Value>) -> Vec<Part<'d>> {
+    fn inside(
+        &self,
+        parts: &[Part<'d>],
+        find: impl Fn(&'d Map<String, Value>) -> Option<&'d Value>,
+    ) -> Vec<Part<'d>> {
         let mut all = Vec::new();
         for part in parts {
             if let Some(schema) = find(part.map) {
@@ -117,7 +118,9 @@ impl<'d> Reader<'d> {
             }
             parts.push(Part { map, always });
             let reference = map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
-            open.extend(reference.and_then(|path| self.document.pointer(path)).map(|target| (target, always)));
+            open.extend(
+                reference.and_then(|path| self.document.pointer(path)).map(|target| (target, always)),
+            );
             let list = |keyword: &str| map.get(keyword).and_then(Value::as_array).into_iter().flatten();
             open.extend(list("allOf").map(|part| (part, always)));
             BRANCHES.iter().for_each(|keyword| open.extend(list(keyword).map(|part| (part, false))));
@@ -175,10 +178,10 @@ fn kind_of(kind: &FieldType) -> String {
             format!("code of {}", name(list).unwrap_or_else(|| quoted(list)))
         }
         FieldType::Text { values: Some(values), .. } => {
-            let shown: Vec<String> = values.iter().filter_map(|value| name(value)).take(MOST_VALUES).collect();
+            let shown: Vec<String> = values.iter().filter_map(|value| name(value)).collect();
             match values.len() - shown.len() {
                 0 => format!("one of {}", shown.join(" ")),
-                more => format!("one of {} (and {more} more values: ask `lookup_concept`)", shown.join(" ")),
+                more => format!("one of {} (and {more} longer than 256 characters)", shown.join(" ")),
             }
         }
         FieldType::Text { free_text: true, .. } => "free text".to_owned(),

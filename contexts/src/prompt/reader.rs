@@ -49,7 +49,8 @@ fn quotation(line: &str) -> (String, &str) {
     let mut open = inside;
     while let Some((before, after)) = open.split_once('\\') {
         text.push_str(before);
-        let (number, after) = after.strip_prefix("u{").and_then(|rest| rest.split_once('}')).expect("a number");
+        let (number, after) =
+            after.strip_prefix("u{").and_then(|rest| rest.split_once('}')).expect("a number");
         text.push(char::from_u32(u32::from_str_radix(number, 16).unwrap()).unwrap());
         open = after;
     }
@@ -175,7 +176,13 @@ impl Read {
         {
             self.text(text);
         } else {
-            let known = ["members:", "parameters:", "results:", "performatives: ", "a person must approve each request"];
+            let known = [
+                "members:",
+                "parameters:",
+                "results:",
+                "performatives: ",
+                "a person must approve each request",
+            ];
             assert!(known.iter().any(|known| line.starts_with(known)), "{line}");
         }
     }

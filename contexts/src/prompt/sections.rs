@@ -133,7 +133,8 @@ impl Section {
         let first = self.entries.len();
         self.line(text, words.rank, "notes");
         if let Some(text) = about(shape.schema(), document) {
-            let entry = Entry { lead: " ", text, rank: rank::TEXTS, parent: Some(first), noun: "descriptions" };
+            let entry =
+                Entry { lead: " ", text, rank: rank::TEXTS, parent: Some(first), noun: "descriptions" };
             self.entries.push(entry);
         }
         for Member { line, about } in members {
@@ -146,7 +147,13 @@ impl Section {
             self.entries.push(Entry { lead: "\n- ", text, rank: words.rank, parent, noun: words.noun });
             if let Some(text) = about {
                 let parent = Some(own);
-                self.entries.push(Entry { lead: ", ", text, rank: rank::TEXTS, parent, noun: "descriptions" });
+                self.entries.push(Entry {
+                    lead: ", ",
+                    text,
+                    rank: rank::TEXTS,
+                    parent,
+                    noun: "descriptions",
+                });
             }
         }
     }
@@ -236,7 +243,9 @@ fn of_relations(context: &Context, part: &Part<'_>) -> Option<Section> {
 /// A side of a relation: a term, a term with a parameter, or an IRI, which is quoted.
 fn related(side: &str) -> Option<String> {
     match side.split_once('/') {
-        Some((term, parameter)) if !term.contains(':') => Some(format!("{}/{}", name(term)?, name(parameter)?)),
+        Some((term, parameter)) if !term.contains(':') => {
+            Some(format!("{}/{}", name(term)?, name(parameter)?))
+        }
         _ => name(side),
     }
 }

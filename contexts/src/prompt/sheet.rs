@@ -144,9 +144,7 @@ impl<'s> Filled<'s> {
         let entries = self.section.entries.iter().zip(&self.stands).filter(|(_, stands)| !**stands);
         let nouns = entries.map(|(entry, _)| entry.noun).chain(self.section.unshowable.iter().copied());
         let counts = counted(nouns).into_iter();
-        counts
-            .map(|(noun, count)| format!("({count} more {noun}: ask `{}`)\n", self.section.ask))
-            .collect()
+        counts.map(|(noun, count)| format!("({count} more {noun}: ask `{}`)\n", self.section.ask)).collect()
     }
 }
 

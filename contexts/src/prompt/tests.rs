@@ -51,9 +51,9 @@ pub(super) fn is_of(read: &Read, context: &Context) {
     }
     let known: Vec<_> = context.relations().iter().cloned().chain(context.derived_relations()).collect();
     for (subject, word, object) in &read.relations {
-        let is = known.iter().any(|one| {
-            one.subject == *subject && one.kind.as_str() == word && one.object == *object
-        });
+        let is = known
+            .iter()
+            .any(|one| one.subject == *subject && one.kind.as_str() == word && one.object == *object);
         assert!(is, "{subject} {word} {object}");
     }
 }
@@ -80,7 +80,10 @@ fn f0_33_every_name_and_code_of_a_shipped_prompt_is_in_the_document_and_none_is_
         assert_eq!(read.terms.len(), context.terms().count(), "{name}");
         let codes: usize = context.code_lists().map(|list| context.code_list(list).unwrap().len()).sum();
         assert_eq!(read.codes.len(), codes, "{name}");
-        assert_eq!(read.labels.len(), context.code_lists().filter_map(|list| context.labels(list)).flatten().count());
+        assert_eq!(
+            read.labels.len(),
+            context.code_lists().filter_map(|list| context.labels(list)).flatten().count()
+        );
         assert_eq!(read.relations.len(), context.relations().len() + context.derived_relations().len());
     }
 }
@@ -90,7 +93,10 @@ fn the_prompt_of_travel_reads_as_its_page_shows_it() {
     let prompt = whole(&shipped("travel-v2.1"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/spec/prompt.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let shown: String = prompt.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }).collect();
+    let shown: String = prompt
+        .lines()
+        .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") })
+        .collect();
     assert!(page.contains(&shown), "not in the page:\n{shown}");
 }
 
@@ -182,7 +188,11 @@ fn attack_a_description_that_ends_its_quotation_and_gives_orders_stays_inside() 
     let read = Read::of(&prompt);
     assert_eq!(read.terms.into_iter().collect::<Vec<_>>(), ["a"]);
     assert_eq!(read.texts, [attack; 3]);
-    assert_eq!(prompt.matches("# Context").count() - prompt.matches("\\u{a}\\u{22}\"").count(), 4, "{prompt}");
+    assert_eq!(
+        prompt.matches("# Context").count() - prompt.matches("\\u{a}\\u{22}\"").count(),
+        4,
+        "{prompt}"
+    );
     assert!(!prompt.contains(['<', '\u{201d}', '\u{202e}', '\u{2028}', '\u{e0041}']), "{prompt}");
     assert_eq!(prompt.lines().filter(|line| line.starts_with('#')).count(), 2, "{prompt}");
 }
