@@ -32,6 +32,7 @@ mod open_places;
 mod operator;
 mod people;
 mod policy;
+mod prompts;
 mod references;
 mod relayed;
 mod reload;
