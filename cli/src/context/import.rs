@@ -4,13 +4,9 @@
 //! it. Otherwise `false`, which accepts nothing, replaces it. Both are reported on stderr.
 
 mod a2a;
-mod draft;
 mod endpoint;
 mod forms;
 mod mcp;
-mod names;
-mod refs;
-mod schema;
 mod unreadable_tools;
 
 use std::path::{Path, PathBuf};
@@ -18,9 +14,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use semgate_contexts::schema::refused_in_free_text;
 use semgate_contexts::{Context, library};
+use semgate_import::draft::{Draft, Naming, Part};
+use semgate_import::names;
 use serde_json::Value;
 
-use self::draft::{Draft, Naming, Part};
 use crate::fault::{Doing, Fault};
 use crate::system::write_new;
 
@@ -107,7 +104,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
 fn parts(draft: &mut Draft, from: &From, name: &str) -> Result<Vec<Part>, Fault> {
     let line = from.line.clone().unwrap_or_else(|| names::label(name));
     let title = name.chars().filter(|c| !refused_in_free_text(*c)).take(64).collect::<String>();
-    draft.parts(&Naming { line: &line, version: &from.version, title: &title })
+    Ok(draft.parts(&Naming { line: &line, version: &from.version, title: &title })?)
 }
 
 /// The card of an A2A agent.
