@@ -7,14 +7,22 @@
 
 pub mod draft;
 mod fault;
+pub mod jsonld;
+pub mod jsonschema;
 pub mod names;
+pub mod oasf;
+pub mod openapi;
 pub mod protobuf;
+pub mod rdf;
 mod refs;
 mod remark;
 mod repair;
 pub mod schema;
+pub mod sgd;
+mod source;
 mod terms;
 
 pub use fault::ImportFault;
 pub use remark::Remark;
+pub use source::{json, json_or_yaml};
 pub use terms::{ContextDraft, Terms};

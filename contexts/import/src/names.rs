@@ -85,3 +85,13 @@ pub fn label(name: &str) -> String {
     let text = text.trim_end_matches('-');
     if text.is_empty() { "tools".to_owned() } else { text.to_owned() }
 }
+
+/// A unique name for a part that several terms share: the readable word where it is free, else with a digest of `of`.
+pub(crate) fn shared(part: &str, of: &str, used: &mut BTreeSet<String>) -> String {
+    let name = word(part);
+    let is_free =
+        |name: &str| name.len() <= MAX_NAME && !used.contains(name) && !RESERVED_NAMES.contains(&name);
+    let name = if is_free(&name) { name } else { marked(&name, of, is_free) };
+    used.insert(name.clone());
+    name
+}

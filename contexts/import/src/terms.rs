@@ -9,6 +9,7 @@ use crate::draft::Naming;
 use crate::fault::ImportFault;
 use crate::remark::Remark;
 use crate::repair::{reached, replaceable};
+use crate::schema::Translator;
 
 /// Rounds of repairs: each one removes every fault that the last one showed.
 const ROUNDS: usize = 32;
@@ -52,6 +53,32 @@ impl Terms {
         self.remarks.push(Remark::new(at, what));
     }
 
+    /// Adds everything that a translator has made.
+    pub(crate) fn take(&mut self, translator: &mut Translator<'_>) {
+        self.definitions.append(&mut translator.definitions);
+        self.codes.append(&mut translator.codes);
+        self.remarks.append(&mut translator.remarks);
+    }
+
+    /// Adds a concept. A schema that only refers to a definition takes its content, and other references lead to the concept.
+    pub(crate) fn concept(&mut self, name: &str, schema: Value) {
+        let reference = schema.get("$ref").and_then(Value::as_str).filter(|_| schema.as_object().is_some_and(|map| map.len() == 1));
+        let definition = reference.and_then(|to| to.strip_prefix("#/$defs/")).map(str::to_owned);
+        let Some((definition, content)) = definition.and_then(|name| Some((name.clone(), self.definitions.remove(&name)?))) else {
+            self.concepts.insert(name.to_owned(), schema);
+            return;
+        };
+        self.concepts.insert(name.to_owned(), content);
+        self.lead(&format!("#/$defs/{definition}"), &format!("#/concepts/{name}"));
+    }
+
+    /// Makes references to one part refer to another.
+    pub(crate) fn lead(&mut self, old: &str, new: &str) {
+        for part in [&mut self.concepts, &mut self.tasks, &mut self.definitions] {
+            part.values_mut().for_each(|value| lead(value, old, new));
+        }
+    }
+
     /// The draft. `false`, which accepts nothing, replaces a schema that the profile refuses; a term that is refused as a whole is left
     /// out. Both are remarks. `choose` says how to take a part of the source.
     ///
@@ -75,6 +102,11 @@ impl Terms {
                 }
                 Err(fault) => fault,
             };
+            if fault.path().is_some_and(|path| path.starts_with("/relations")) && !self.relations.is_empty() {
+                self.relations.clear();
+                self.remark("", format!("relations are left out: {fault}"));
+                continue;
+            }
             if matches!(&fault, DocumentFault::TooLarge { .. } | DocumentFault::Json(_)) && !wordless {
                 wordless = true;
                 self.drop_words();
@@ -196,6 +228,22 @@ impl Terms {
         let more = names.len().saturating_sub(MAX_LISTED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         refused.hint(format_args!("{choose}; the source has {listed}{more}"))
+    }
+}
+
+/// Makes references to one part refer to another.
+fn lead(value: &mut Value, old: &str, new: &str) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                match inner {
+                    Value::String(text) if key == "$ref" && text == old => new.clone_into(text),
+                    inner => lead(inner, old, new),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| lead(item, old, new)),
+        _ => {}
     }
 }
 
