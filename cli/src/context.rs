@@ -10,7 +10,9 @@ mod listing;
 mod located;
 mod overrides;
 mod paged_listing;
+mod prompt;
 mod remote;
+mod serve_mcp;
 mod trusted_roots;
 
 pub use documents::Documents;
@@ -65,6 +67,10 @@ pub enum ContextJob {
         #[command(flatten)]
         keys: trusted_roots::Keys,
     },
+    /// Write a context as text for the system prompt of a model
+    Prompt(prompt::WritePrompt),
+    /// Serve the published contexts to models over MCP, on standard input and output, read-only
+    ServeMcp(serve_mcp::ServeMcp),
     /// Revoke a published version, for good
     Revoke(remote::Revocation),
     /// Suspend a published version
@@ -135,6 +141,8 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Fetch { context, out, proof, at, keys } => {
             remote::fetch(&keys.resolve(&at)?, &context, out.as_deref(), proof, json).await
         }
+        ContextJob::Prompt(prompt) => prompt.run(json).await,
+        ContextJob::ServeMcp(serve) => serve.run().await,
         ContextJob::Revoke(act) => act.run(json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,
         ContextJob::Resume(act) => act.run("resume", json).await,
