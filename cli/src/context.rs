@@ -3,6 +3,7 @@
 mod check;
 mod diff;
 mod documents;
+mod export;
 mod files;
 mod import;
 mod listing;
@@ -91,9 +92,12 @@ pub enum ContextJob {
         #[command(flatten)]
         at: AuthorityArgs,
     },
-    /// Draft a context from a live MCP server or agent card, to be reviewed and signed
+    /// Draft a context from a live server, an agent card or another schema language, to be reviewed and signed
     #[command(subcommand)]
     Import(import::Import),
+    /// Write a context in another language
+    #[command(subcommand)]
+    Export(export::Export),
     /// List the published contexts with their status
     List {
         #[command(flatten)]
@@ -112,6 +116,7 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,
+        ContextJob::Export(what) => export::run(what, json).await,
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
                 let reach = at.reach()?;
