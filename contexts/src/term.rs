@@ -205,11 +205,7 @@ impl Shape {
     /// schema from the outside in, and `*` for an item of an array or a member that no schema names. As with
     /// [`Shape::free_text_length`], all strings are handed over where deciding takes too many looks; then no position is known, and `*`
     /// alone stands for it.
-    pub fn each_free_text<'i>(
-        &'i self,
-        instance: &'i Object<'_>,
-        mut each: impl FnMut(&[&'i str], &'i str),
-    ) {
+    pub fn each_free_text<'i>(&'i self, instance: &'i Object<'_>, mut each: impl FnMut(&[&'i str], &'i str)) {
         self.compiled.free_text.each_in(instance, &mut each);
     }
 

@@ -281,12 +281,7 @@ pub fn verify(bytes: &[u8], rules: &BundleRules<'_>, at: u64) -> Result<Verified
         return Err(BundleFault::NotAnalysed);
     }
     edition.follows(rules.newest)?;
-    Ok(VerifiedBundle {
-        bundle,
-        signer: vouched.signer,
-        key: vouched.key,
-        not_after: vouched.not_after,
-    })
+    Ok(VerifiedBundle { bundle, signer: vouched.signer, key: vouched.key, not_after: vouched.not_after })
 }
 
 /// Reads the manifest of a bundle with a verified signature.

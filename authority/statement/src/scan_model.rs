@@ -125,7 +125,9 @@ impl ScanFault {
             Self::Artefact(ArtefactFault::Jws(_)) => {
                 "it is no file of `semgate scan sign` under these `roots`: copy it again, or sign it again"
             }
-            Self::Format(_) | Self::Digest => "it is not a complete file of `semgate scan sign`: sign it again",
+            Self::Format(_) | Self::Digest => {
+                "it is not a complete file of `semgate scan sign`: sign it again"
+            }
         }
     }
 }

@@ -193,7 +193,8 @@ fn free_text_is_handed_over_with_its_position() {
             "s":{"type":"array","maxItems":9,"items":{"$ref":"#/$defs/part"}},
             "m":{"type":"object","additionalProperties":{"$ref":"#/$defs/part"}}}}},
         "$defs":{"part":{"type":"object","properties":{"t/x":{"type":"string","x-free-text":true,"maxLength":9}}}}}"##;
-    let context = Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+    let context =
+        Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
     let shape = ask(&context, "c");
     assert_eq!(shape.free_text_positions(9), ["/a", "/m/*/t~1x", "/s/*/t~1x"]);
     assert_eq!(shape.free_text_positions(1).len(), 1);

@@ -209,7 +209,8 @@ impl<'m: 'i, 'i> Search<'m, '_, 'i> {
                 let inside = |node: &'m Position| {
                     node.properties.get(name).into_iter().flatten().chain(&node.others).copied()
                 };
-                let step = if leading.iter().any(|node| node.properties.contains_key(name)) { name } else { ANY };
+                let step =
+                    if leading.iter().any(|node| node.properties.contains_key(name)) { name } else { ANY };
                 self.at.push(step);
                 let ends = self.value(once_each(leading.iter().flat_map(|node| inside(node))), value);
                 self.at.pop();

@@ -72,7 +72,9 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
         }
     };
     match fit(&terms, &resolved) {
-        Ok((definitions, teaches)) => Ok(Conformed { resolved, definitions, teaches, scans: Scans::default() }),
+        Ok((definitions, teaches)) => {
+            Ok(Conformed { resolved, definitions, teaches, scans: Scans::default() })
+        }
         Err(refusal) => {
             let concepts = terms.iter().map(|(_, term, origin)| origin.name(term)).collect();
             let facts = Facts { concepts, shadow: beside_unfit(&resolved), ..resolved.facts() };

@@ -44,7 +44,11 @@ pub struct Decided<'c, 'j> {
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
-        Look::Decides => (compare(&conformed, &asked), kept(&conformed, None)),
+        Look::Decides => {
+            let shadow = compare(&conformed, &asked);
+            scan::count(&conformed);
+            (shadow, kept(&conformed, None))
+        }
         Look::Beforehand => (None, None),
     };
     match asked {
@@ -115,12 +119,16 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         }
     }
     if tally.denial.is_none() {
-        let asked = joined_texts::each(conformed, Some(policies), around, |last, part, question| {
-            match scan::together(conformed, policies, last, *question) {
-                Ok(question) => tally.whole(policies, part, &question, &steps),
-                Err(refusal) => tally.deny(refusal, Texts::default()),
-            }
-        });
+        let asked =
+            joined_texts::each(
+                conformed,
+                Some(policies),
+                around,
+                |last, part, question| match scan::together(conformed, policies, last, *question) {
+                    Ok(question) => tally.whole(policies, part, &question, &steps),
+                    Err(refusal) => tally.deny(refusal, Texts::default()),
+                },
+            );
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
         }

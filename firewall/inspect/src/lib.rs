@@ -98,7 +98,9 @@ pub use reply::refused as refused_reply;
 pub use route::{
     GroupScope, LineScope, NullArguments, Route, RouteFault, RouteOptions, TextParts, Undefined, UnnamedTools,
 };
-pub use scan::{FieldBaseline, ScanField, Scored, TextScanner};
+pub use scan::{
+    FieldBaseline, INJECTION_BUCKETS, InjectionHistogram, ScanCounts, ScanField, Scored, TextScanner,
+};
 pub use shadow::{Differs, Shadow, ShadowCounts, Would};
 pub use stream::StreamState;
 pub use subscriptions::Subscriptions;

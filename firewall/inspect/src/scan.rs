@@ -4,16 +4,18 @@
 //! looked at. A text too long to be scored as a whole has no score: the message is refused, or the policy set that reads the score is said
 //! to refuse it.
 
+mod counts;
 mod scanner;
 mod tail;
 
 #[cfg(test)]
 mod tests;
 
+pub use counts::{INJECTION_BUCKETS, InjectionHistogram, ScanCounts};
 pub use scanner::{FieldBaseline, ScanField, TextScanner};
 pub(crate) use tail::Appended;
 
-use crate::{Code, Refusal, conform::Conformed, stream::TEXT};
+use crate::{Code, Refusal, conform::Conformed, inspection::Turn, stream::TEXT};
 use semgate_contexts::json::Json;
 use semgate_policies::{Policies, Question, TextScores, TextWants};
 use semgate_scan::Markers;
@@ -70,9 +72,10 @@ impl Scans {
         scans.sort_by_key(|scan| scan.position);
         let whole = |of_one: &[Scan]| {
             let first = of_one.first()?;
-            let (scores, markers) = of_one.iter().fold((TextScores::NONE, Markers::default()), |all, scan| {
-                (highest(all.0, scan.scores), all.1 | scan.markers)
-            });
+            let (scores, markers) =
+                of_one.iter().fold((TextScores::NONE, Markers::default()), |all, scan| {
+                    (highest(all.0, scan.scores), all.1 | scan.markers)
+                });
             let classes = markers.names().collect();
             Some(Scored { concept: first.concept.clone(), line: first.line.clone(), scores, classes })
         };
@@ -132,6 +135,14 @@ pub(crate) fn appended<'q>(
     Asked { conformed, policies, position, reading: Reading::Together }.scored(question, Some(whole.fresh()))
 }
 
+/// Counts the scores of a message that is judged for the first time.
+pub(crate) fn count(conformed: &Conformed<'_, '_>) {
+    let case = conformed.case();
+    if matches!(case.turn, Turn::First | Turn::Event) {
+        conformed.scans().all().iter().for_each(|scored| case.state.scans.add(scored));
+    }
+}
+
 struct Asked<'a, 'c, 'j> {
     conformed: &'a Conformed<'c, 'j>,
     policies: &'a Policies,
@@ -158,7 +169,12 @@ impl Asked<'_, '_, '_> {
         Ok(question)
     }
 
-    fn scan(&self, question: &Question<'_>, wants: TextWants, fresh: Option<&str>) -> Result<TextScores, Refusal> {
+    fn scan(
+        &self,
+        question: &Question<'_>,
+        wants: TextWants,
+        fresh: Option<&str>,
+    ) -> Result<TextScores, Refusal> {
         let case = self.conformed.case();
         let scanner = case.generation.scanner();
         let beside = &self.conformed.resolved().message().prose_texts;
@@ -166,7 +182,9 @@ impl Asked<'_, '_, '_> {
         let mut marked: Vec<(Vec<&str>, &str)> = Vec::new();
         match fresh {
             Some(fresh) => texts.push((&[TEXT], fresh)),
-            None => question.shape.each_free_text(question.value, |at, text| marked.push((at.to_vec(), text))),
+            None => {
+                question.shape.each_free_text(question.value, |at, text| marked.push((at.to_vec(), text)))
+            }
         }
         texts.extend(marked.iter().map(|(at, text)| (at.as_slice(), *text)));
         // a text part of A2A, which its context does not mark
@@ -208,4 +226,3 @@ fn too_long() -> Refusal {
     )
     .with_hint("send less text in one concept")
 }
-

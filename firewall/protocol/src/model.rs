@@ -5,7 +5,10 @@ use crate::{
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
-use semgate_contexts::{Performative, json};
+use semgate_contexts::{
+    Performative,
+    json::{self, Json},
+};
 use std::fmt;
 
 /// The protocol of a route.

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
 use semgate_contexts::Context;
 use semgate_policies::{
-    Location, ParsedPolicy, Policies, PolicyFault, PolicyLimits, PolicySource, Question, TEXT_SCORES, TypedShape,
-    Verdict, dotted, parse_set,
+    Location, ParsedPolicy, Policies, PolicyFault, PolicyLimits, PolicySource, Question, TEXT_SCORES,
+    TypedShape, Verdict, dotted, parse_set,
 };
 
 pub use matrix::{Cell, Matrix, MatrixRow};

@@ -72,8 +72,7 @@ pub struct TextWants {
 
 impl TextScores {
     /// No text was looked at.
-    pub const NONE: Self =
-        Self { made: TextWants::NONE, hidden: 0, markers: 0, injection: 0, unusual: None };
+    pub const NONE: Self = Self { made: TextWants::NONE, hidden: 0, markers: 0, injection: 0, unusual: None };
 
     /// Each score that was made, by its name in `context.scores`; the inner `None` is a text without a baseline.
     pub fn made(&self) -> impl Iterator<Item = (&'static str, Option<u64>)> {
@@ -132,7 +131,8 @@ impl Circumstances<'static> {
     #[must_use]
     pub const fn at(now: u64) -> Self {
         const NONE: &Credentials = &Credentials::NONE;
-        let scores = Scores { message_bytes: 0, concepts: 0, ambiguous: 0, beside: 0, text: TextScores::NONE };
+        let scores =
+            Scores { message_bytes: 0, concepts: 0, ambiguous: 0, beside: 0, text: TextScores::NONE };
         Self { sender_holds: NONE, receiver_holds: NONE, protocol_version: "", session: None, now, scores }
     }
 }

@@ -103,7 +103,8 @@ impl Policies {
         let all = || Attributes { all: true, ..Attributes::default() };
         let (resource, principal, context) = (all(), all(), all());
         let scores = all();
-        let reads = Reads { resource, principal, context, scores, agents: agents.clone(), ..Reads::default() };
+        let reads =
+            Reads { resource, principal, context, scores, agents: agents.clone(), ..Reads::default() };
         let mut question = *question;
         // whoever did not look at the text does not ask about its scores either
         question.circumstances.scores.text = question.circumstances.scores.text.filled();

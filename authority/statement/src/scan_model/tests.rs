@@ -48,7 +48,13 @@ impl Stage {
 }
 
 fn model(version: u64) -> ScanArtefact {
-    ScanArtefact { version, issued_at: START, features: 1, field: None, content: version.to_be_bytes().to_vec() }
+    ScanArtefact {
+        version,
+        issued_at: START,
+        features: 1,
+        field: None,
+        content: version.to_be_bytes().to_vec(),
+    }
 }
 
 fn baseline() -> ScanArtefact {

@@ -51,7 +51,9 @@ fn field(position: &str) -> ScanField {
 fn a_baseline_scores_its_own_field_alone() {
     let things = ["beer", "malt", "hops", "yeast", "barrels", "bottles", "crates", "labels"];
     let texts: Vec<String> = (0..1_200)
-        .map(|n| format!("If stock of {} falls below {} units, order {} more.", things[n % 8], n % 97, n % 53))
+        .map(|n| {
+            format!("If stock of {} falls below {} units, order {} more.", things[n % 8], n % 97, n % 53)
+        })
         .collect();
     let (baseline, _) = Baseline::learn(&texts).unwrap();
     let known = FieldBaseline { field: field("/then_change_text"), baseline: Arc::new(baseline) };
@@ -65,4 +67,29 @@ fn a_baseline_scores_its_own_field_alone() {
     let usual = scan("then_change_text", "If stock of malt falls below 12 units, order 9 more.").unwrap();
     let unusual = scan("then_change_text", odd).unwrap();
     assert!(unusual > usual && unusual >= 990, "{usual} and {unusual}");
+}
+
+fn scored(concept: &str, injection: u64) -> Scored {
+    let made = TextWants { injection: true, ..TextWants::NONE };
+    let scores = TextScores { made, injection, ..TextScores::NONE };
+    Scored { concept: concept.to_owned(), line: "payment".to_owned(), scores, classes: Vec::new() }
+}
+
+#[test]
+fn a_histogram_counts_each_range_and_many_concepts_share_one() {
+    let counts = ScanCounts::default();
+    for injection in [0, 1, 74, 75, 100] {
+        counts.add(&scored("transfer", injection));
+    }
+    counts.add(&Scored { scores: TextScores::NONE, ..scored("transfer", 0) });
+    let all = counts.all();
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].0.as_str(), all[0].1.sum), ("payment::transfer", 250));
+    assert_eq!(all[0].1.counts, [1, 1, 0, 0, 1, 1, 0, 1]);
+    for n in 0..300 {
+        counts.add(&scored(&format!("c{n}"), 1));
+    }
+    let all = counts.all();
+    assert_eq!(all.len(), 257);
+    assert_eq!(all.iter().find(|(name, _)| name == "other").unwrap().1.sum, 45);
 }

@@ -8,8 +8,7 @@ use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
 use semgate_policies::{
     Circumstances, Credentials, FieldPath, Obligations, Parties, Question, Scores, Session, TEXT_SCORES,
-    TextScores, TextWants, Texts,
-    TypedShape, Verdict, dotted, has_field,
+    TextScores, TextWants, Texts, TypedShape, Verdict, dotted, has_field,
 };
 
 use super::matrix::{Cell, settled};

@@ -64,7 +64,8 @@ fn context_json() -> Value {
     let long = json!({"type": "Long"});
     let moment = json!({"type": "Extension", "name": "datetime"});
     let score = |name: &&str| {
-        let of_type = if *name == UNUSUAL { json!({"type": "Long", "required": false}) } else { long.clone() };
+        let of_type =
+            if *name == UNUSUAL { json!({"type": "Long", "required": false}) } else { long.clone() };
         ((*name).to_owned(), of_type)
     };
     let scores: Map<String, Value> = SCORES.iter().map(score).collect();

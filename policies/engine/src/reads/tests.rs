@@ -62,7 +62,8 @@ fn agents_named_in_a_condition_are_found() {
 #[test]
 fn scores_are_told_apart() {
     let of = |condition: &str| reads(condition);
-    let one = of("context.scores.injection >= 75 && context.scores has unusual && context.scores.unusual > 9");
+    let one =
+        of("context.scores.injection >= 75 && context.scores has unusual && context.scores.unusual > 9");
     assert_eq!(names(&one.scores.names), ["injection", "unusual"]);
     assert_eq!(names(&one.context.names), ["scores"]);
     assert!(!one.scores.all && of("context.major > 1").scores.none());

@@ -5,7 +5,9 @@
 use semgate_contexts::Performative;
 
 use super::{Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts};
-use crate::{Circumstances, Credentials, Policies, PolicyLimits, Scores, Session, TextScores, TextWants, Verdict};
+use crate::{
+    Circumstances, Credentials, Policies, PolicyLimits, Scores, Session, TextScores, TextWants, Verdict,
+};
 
 const NOW: u64 = 1_800_000_000;
 

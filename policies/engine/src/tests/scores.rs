@@ -75,9 +75,8 @@ fn a_text_without_a_baseline_has_no_unusual_score() {
         "forbid (principal, action, resource) when { context.scores has unusual && context.scores.unusual >= 990 };",
     );
     let made = TextScores { made: TextWants::ALL, ..TextScores::NONE };
-    let passes = |unusual| {
-        matches!(house.ask(contingency(TextScores { unusual, ..made })), Verdict::Permitted { .. })
-    };
+    let passes =
+        |unusual| matches!(house.ask(contingency(TextScores { unusual, ..made })), Verdict::Permitted { .. });
     assert!(passes(None) && passes(Some(989)) && !passes(Some(990)));
 }
 
