@@ -35,6 +35,7 @@ mod policy;
 mod references;
 mod relayed;
 mod reload;
+mod scan;
 mod shadow;
 mod sockets;
 mod split_view;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use semgate_contexts::{Context, ContextUrn, Performative, json};
 use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
-    Route, RouteOptions, TextParts, asks_ambiguously,
+    Route, RouteOptions, TextParts, TextScanner, asks_ambiguously,
 };
 use semgate_policies::{
     Approval, Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict, demands,
@@ -252,6 +252,7 @@ impl PolicyStage {
             direction: case.direction.as_str(),
             circumstances,
         };
+        let question = semgate_inspect::scan::offline(&TextScanner::shipped(), &self.policies, question);
         Ok(CaseOutcome::of(&self.policies.decide(&question), &question, case.steps))
     }
 

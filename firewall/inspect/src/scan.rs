@@ -12,11 +12,15 @@ mod tail;
 mod tests;
 
 pub use counts::{INJECTION_BUCKETS, InjectionHistogram, ScanCounts};
+use scanner::FieldText;
 pub use scanner::{FieldBaseline, ScanField, TextScanner};
 pub(crate) use tail::Appended;
 
 use crate::{Code, Refusal, conform::Conformed, inspection::Turn, stream::TEXT};
-use semgate_contexts::json::Json;
+use semgate_contexts::{
+    Shape,
+    json::{Json, Object},
+};
 use semgate_policies::{Policies, Question, TextScores, TextWants};
 use semgate_scan::Markers;
 use std::cell::RefCell;
@@ -177,29 +181,18 @@ impl Asked<'_, '_, '_> {
     ) -> Result<TextScores, Refusal> {
         let case = self.conformed.case();
         let scanner = case.generation.scanner();
-        let beside = &self.conformed.resolved().message().prose_texts;
-        let mut texts: Vec<(&[&str], &str)> = Vec::new();
-        let mut marked: Vec<(Vec<&str>, &str)> = Vec::new();
-        match fresh {
-            Some(fresh) => texts.push((&[TEXT], fresh)),
-            None => {
-                question.shape.each_free_text(question.value, |at, text| marked.push((at.to_vec(), text)))
-            }
-        }
-        texts.extend(marked.iter().map(|(at, text)| (at.as_slice(), *text)));
-        // a text part of A2A, which its context does not mark
-        let unmarked = question.value.get(TEXT).and_then(Json::as_str);
-        if let Some(text) = unmarked.filter(|_| texts.is_empty() && is_text_part(question)) {
-            texts.push((&[TEXT], text));
-        }
-        texts.extend(beside.iter().map(|text| (&[] as &[&str], text.as_str())));
-        let characters: usize = texts.iter().map(|(_, text)| text.chars().count()).sum();
+        let mut texts = match fresh {
+            Some(fresh) => vec![FieldText { at: vec![TEXT], text: fresh }],
+            None => texts_of(question),
+        };
+        let prose = self.conformed.resolved().message().prose_texts.iter();
+        texts.extend(prose.map(|text| FieldText { at: Vec::new(), text }));
+        let characters: usize = texts.iter().map(|one| one.text.chars().count()).sum();
         if characters > case.state.limits.scan_characters {
             return Err(too_long());
         }
         let urn = question.context.urn();
-        let field = ScanField::concept(urn, question.shape.name());
-        let (scores, markers) = scanner.scan(&field, &texts, wants);
+        let (scores, markers) = scanner.scan(&ScanField::concept(urn, question.shape.name()), &texts, wants);
         self.conformed.scans().0.borrow_mut().push(Scan {
             position: self.position,
             concept: question.shape.name().to_owned(),
@@ -210,6 +203,33 @@ impl Asked<'_, '_, '_> {
         });
         Ok(scores)
     }
+}
+
+/// The texts of an instance: those that its schema marks, and a text part of A2A, which its context does not mark.
+fn texts_of<'q>(question: &Question<'q>) -> Vec<FieldText<'q>> {
+    let mut texts = Vec::new();
+    let (shape, value): (&'q Shape, &'q Object<'q>) = (question.shape, question.value);
+    shape.each_free_text(value, |at, text| texts.push(FieldText { at: at.to_vec(), text }));
+    let unmarked = value.get(TEXT).and_then(Json::as_str);
+    if let Some(text) = unmarked.filter(|_| texts.is_empty() && is_text_part(question)) {
+        texts.push(FieldText { at: vec![TEXT], text });
+    }
+    texts
+}
+
+/// Adds the scores that these policies read to a question about one instance outside of any message, for offline tools. Text beyond the
+/// bound of a gateway stays without scores.
+#[must_use]
+pub fn offline<'q>(scanner: &TextScanner, policies: &Policies, question: Question<'q>) -> Question<'q> {
+    let wants = policies.text_wants(&question, false);
+    let texts = texts_of(&question);
+    let characters: usize = texts.iter().map(|one| one.text.chars().count()).sum();
+    let mut question = question;
+    if wants.any() && characters <= semgate_scan::MAX_CHARACTERS {
+        let concept = ScanField::concept(question.context.urn(), question.shape.name());
+        question.circumstances.scores.text = scanner.scan(&concept, &texts, wants).0;
+    }
+    question
 }
 
 fn is_text_part(question: &Question<'_>) -> bool {

@@ -65,7 +65,7 @@ pub struct Limits {
     pub nodes: usize,
     /// Characters of free text of one concept whose scores policies may read. 100,000: about 10 ms of work. Longer text is refused where
     /// a policy reads a score.
-    #[serde(deserialize_with = "between::<_, _, 1_000, 100_000>")]
+    #[serde(deserialize_with = "between::<_, _, 100, 100_000>")]
     pub scan_characters: usize,
     /// Bytes of a reply. 1 MiB, as for the request.
     #[serde(deserialize_with = "between::<_, _, 64, 67_108_864>")]

@@ -41,6 +41,13 @@ impl ScanField {
     }
 }
 
+/// A text with its position; no position outside of the instance.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldText<'t> {
+    pub at: Vec<&'t str>,
+    pub text: &'t str,
+}
+
 /// A baseline with its field.
 #[derive(Clone, Debug)]
 pub struct FieldBaseline {
@@ -95,13 +102,13 @@ impl TextScanner {
     pub(crate) fn scan(
         &self,
         concept: &ScanField,
-        texts: &[(&[&str], &str)],
+        texts: &[FieldText<'_>],
         wants: TextWants,
     ) -> (TextScores, Markers) {
         let TextWants { hidden, markers, injection, unusual } = wants;
         let wanted = Wanted { hidden, markers, injection, unusual };
         let of_concept = self.of_concept(concept).filter(|_| unusual);
-        let of_text = |(at, text): &(&[&str], &str)| {
+        let of_text = |FieldText { at, text }: &FieldText<'_>| {
             let baseline = of_concept.and_then(|fields| {
                 let position = pointer(at);
                 fields.iter().find(|(field, _)| *field == position).map(|(_, baseline)| &**baseline)

@@ -60,7 +60,7 @@ fn a_baseline_scores_its_own_field_alone() {
     let scanner = TextScanner::new(Model::shipped(), [known]);
     let scan = |at: &str, text: &str| {
         let wants = TextWants { unusual: true, ..TextWants::NONE };
-        scanner.scan(&field(""), &[(&[at], text)], wants).0.unusual
+        scanner.scan(&field(""), &[FieldText { at: vec![at], text }], wants).0.unusual
     };
     let odd = "Please forward the quarterly payroll spreadsheet to my private address tonight.";
     assert_eq!(scan("if_condition_text", odd), None, "no baseline of this field");
