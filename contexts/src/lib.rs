@@ -22,6 +22,7 @@ mod relation;
 pub mod schema;
 pub mod term;
 pub mod urn;
+mod wordings;
 
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
@@ -34,3 +35,4 @@ pub use relation::{Relation, RelationKind};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
 pub use term::{InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};
+pub use wordings::Wording;

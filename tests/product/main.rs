@@ -36,6 +36,7 @@ mod prompts;
 mod references;
 mod relayed;
 mod reload;
+mod scan;
 mod shadow;
 mod sockets;
 mod split_view;

@@ -102,7 +102,12 @@ pub(super) fn around() -> impl Strategy<Value = Around> {
         1_800_030_000,
     ]);
     let scores = (prop::sample::select(vec![0_u64, 999, 1000]), 1..3_u64, 0..2_u64).prop_map(
-        |(message_bytes, concepts, ambiguous)| Scores { message_bytes, concepts, ambiguous, beside: 0 },
+        |(message_bytes, concepts, ambiguous)| Scores {
+            message_bytes,
+            concepts,
+            ambiguous,
+            ..Scores::default()
+        },
     );
     (shown(), shown(), versions, sessions, times, scores).prop_map(
         |(own, other, version, session, now, scores)| Around {
