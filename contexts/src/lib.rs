@@ -19,6 +19,7 @@ pub mod performative;
 pub mod schema;
 pub mod term;
 pub mod urn;
+pub mod vectors;
 
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
@@ -28,3 +29,4 @@ pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
 pub use term::{InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};
+pub use vectors::{ModelName, VectorType};
