@@ -106,12 +106,13 @@ fn plain_vectors(document: &mut Value, roots: &[(Vec<String>, Sides)]) {
     let definitions: Vec<_> = definitions.map(|(name, _)| vec!["$defs".to_owned(), name.clone()]).collect();
     for path in roots.iter().map(|(path, _)| path).chain(&definitions) {
         let Some(schema) = document.pointer_mut(&pointer(path)) else { continue };
-        let walked: Result<(), std::convert::Infallible> = each_schema(schema, &mut Vec::new(), &mut |map, _| {
-            if map.contains_key("x-embedding") {
-                map.retain(|name, _| name != "type" && name != "items");
-            }
-            Ok(())
-        });
+        let walked: Result<(), std::convert::Infallible> =
+            each_schema(schema, &mut Vec::new(), &mut |map, _| {
+                if map.contains_key("x-embedding") {
+                    map.retain(|name, _| name != "type" && name != "items");
+                }
+                Ok(())
+            });
         let Ok(()) = walked;
     }
 }

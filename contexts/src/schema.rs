@@ -148,10 +148,12 @@ pub(crate) fn compile<'d>(
 
 /// The reference vectors of a document, each of a space that its schemas name.
 fn read_references(parts: &Parts<'_>, spaces: &Spaces) -> Result<Arc<References>, LocatedFault> {
-    References::read(parts.references, spaces).map(Arc::new).map_err(|ReferenceFault { path: [name, model], must }| {
-        let fault = SchemaFault::KeywordValue { keyword: "references".to_owned(), must };
-        LocatedFault { path: pointer(&["references", &name, &model]), fault }
-    })
+    References::read(parts.references, spaces).map(Arc::new).map_err(
+        |ReferenceFault { path: [name, model], must }| {
+            let fault = SchemaFault::KeywordValue { keyword: "references".to_owned(), must };
+            LocatedFault { path: pointer(&["references", &name, &model]), fault }
+        },
+    )
 }
 
 /// The closed form of a wanted schema.

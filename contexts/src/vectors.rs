@@ -10,8 +10,8 @@ mod space;
 
 pub use judge::{VectorFault, VectorType};
 pub use name::{MAX_MODEL_BYTES, ModelName, NotAModel};
-pub use space::{MAX_DIMENSIONS, Metric, Space};
 pub(crate) use reference::{ReferenceFault, References};
+pub use space::{MAX_DIMENSIONS, Metric, Space};
 pub(crate) use space::{MAX_MODELS, Spaces, equivalent};
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ pub(super) fn embeddings(old: &Context, new: &Context) -> Vec<Part> {
     let after: BTreeMap<ModelName, &Space> = new.spaces().map(|space| (space.model, space)).collect();
     let changed = old.spaces().filter_map(|before| {
         let after = after.get(&before.model).filter(|after| **after != before)?;
-        let described = format!("any vector of `{}`: {} before, {} now", before.model, before.words(), after.words());
+        let described =
+            format!("any vector of `{}`: {} before, {} now", before.model, before.words(), after.words());
         Some(part(&["x-embedding", before.model.as_str()], "the model has another space", described))
     });
     let vectors = new.reference_vectors().texts();

@@ -79,7 +79,11 @@ impl<'d> Envelope<'d> {
         check_namespace(&urn, concepts, tasks)?;
         let codes = codes(section(document, "codes")?, limits)?;
         let references = section(document, "references")?;
-        let named = |name: &String| concepts.contains_key(name) || tasks.contains_key(name) || codes.values().any(|list| list.contains(name));
+        let named = |name: &String| {
+            concepts.contains_key(name)
+                || tasks.contains_key(name)
+                || codes.values().any(|list| list.contains(name))
+        };
         check_references(references, &named, limits)?;
         let tasks = tasks.iter().map(|(name, task)| Ok((name.as_str(), read_task(name, task)?)));
         let tasks = tasks.collect::<Result<_, DocumentFault>>()?;

@@ -34,10 +34,7 @@ pub(super) struct Terms {
 }
 
 /// Compiles every term of a document.
-pub(super) fn compile(
-    envelope: &Envelope<'_>,
-    limits: &DocumentLimits,
-) -> Result<Terms, DocumentFault> {
+pub(super) fn compile(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Result<Terms, DocumentFault> {
     let parts = envelope.parts();
     let (wanted, plans): (Vec<_>, Vec<_>) = plans(envelope)?.into_iter().unzip();
     let compiled = schema::compile(&parts, &wanted, &limits.schema).map_err(of_schema)?;

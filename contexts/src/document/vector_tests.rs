@@ -37,9 +37,7 @@ fn one(embedding: Value) -> Value {
 fn conform(context: &Context, content: &str) -> Result<(), (String, String)> {
     let read = json::read(content.as_bytes(), &json::Limits::default()).unwrap();
     let shape = context.term("ask").unwrap().shapes().next().unwrap();
-    shape
-        .conform(read.as_object().unwrap(), None)
-        .map_err(|ContentFault { path, rule }| (path, rule))
+    shape.conform(read.as_object().unwrap(), None).map_err(|ContentFault { path, rule }| (path, rule))
 }
 
 fn rule(context: &Context, content: &str) -> String {
@@ -99,7 +97,9 @@ fn a_vector_may_be_null_or_stand_in_a_list_or_behind_a_reference() {
     conform(&context, r#"{"intent": {"model": "m", "vector": [1, 2]}}"#).unwrap();
     assert!(conform(&context, r#"{"intent": {"model": "m", "vector": [1, 2], "more": 1}}"#).is_err());
     let FieldType::Record(members) = context.shapes().next().unwrap().fields() else { panic!() };
-    assert!(matches!(&members["intent"].kind, FieldType::Nullable(inner) if matches!(**inner, FieldType::Vector(_))));
+    assert!(
+        matches!(&members["intent"].kind, FieldType::Nullable(inner) if matches!(**inner, FieldType::Vector(_)))
+    );
     let list = document(0, json!({ "type": "array", "items": vector }), json!({}));
     let context = check(&list).unwrap();
     conform(&context, r#"{"intent": [[1, 2], [3, 4]]}"#).unwrap();
@@ -108,7 +108,8 @@ fn a_vector_may_be_null_or_stand_in_a_list_or_behind_a_reference() {
         Err(("/intent/1".to_owned(), "x-embedding-dimensions".to_owned()))
     );
     assert!(conform(&context, r#"{"intent": [{"model": "m", "vector": [1, 2]}]}"#).is_err());
-    let referred = document(0, json!({ "$ref": "#/$defs/v" }), json!({ "$defs": { "v": one(space("m", 2)) } }));
+    let referred =
+        document(0, json!({ "$ref": "#/$defs/v" }), json!({ "$defs": { "v": one(space("m", 2)) } }));
     let context = check(&referred).unwrap();
     conform(&context, r#"{"intent": {"model": "m", "vector": [1, 2]}}"#).unwrap();
     assert_eq!(rule(&context, r#"{"intent": [1]}"#), "x-embedding-dimensions");
@@ -132,12 +133,18 @@ fn a_wrong_embedding_is_refused_where_it_stands() {
     assert_eq!(keyword(one(space("m", 5000))), "x-embedding");
     assert_eq!(keyword(json!({ "x-embedding": space("m", 3), "maxItems": 3 })), "x-embedding");
     assert_eq!(keyword(json!({ "x-embedding": space("m", 3), "type": "object" })), "x-embedding");
-    assert_eq!(keyword(json!({ "x-embedding": [space("m", 3), space("n", 3)], "type": "array" })), "x-embedding");
+    assert_eq!(
+        keyword(json!({ "x-embedding": [space("m", 3), space("n", 3)], "type": "array" })),
+        "x-embedding"
+    );
     let two = json!({ "anyOf": [one(space("m", 3)), one(space("m", 4))] });
     assert_eq!(keyword(two), "x-embedding");
     let tested = document(0, json!({ "type": "array", "not": one(space("m", 3)) }), json!({}));
     let fault = check(&tested).unwrap_err();
-    assert!(matches!(fault, DocumentFault::Schema { fault: SchemaFault::RefusedKeyword { .. }, .. }), "{fault}");
+    assert!(
+        matches!(fault, DocumentFault::Schema { fault: SchemaFault::RefusedKeyword { .. }, .. }),
+        "{fault}"
+    );
     let whole = json!({ "context": "urn:contexts:search:v1.0",
         "concepts": { "ask": one(json!([space("m", 2), space("n", 2)])) } });
     let fault = check(&whole).unwrap_err();
@@ -146,7 +153,8 @@ fn a_wrong_embedding_is_refused_where_it_stands() {
 
 #[test]
 fn a_reference_vector_is_checked_like_a_value() {
-    let with = |references: Value| check(&document(0, one(space("m", 2)), json!({ "references": references })));
+    let with =
+        |references: Value| check(&document(0, one(space("m", 2)), json!({ "references": references })));
     let context = with(json!({ "refund_request": { "m": [1, 0] }, "ask": { "m": [0.5, 0.25] } })).unwrap();
     let FieldType::Record(members) = context.shapes().next().unwrap().fields() else { panic!() };
     let FieldType::Vector(vector) = &members["intent"].kind else { panic!() };
@@ -212,7 +220,8 @@ fn another_space_is_a_break_and_another_model_beside_it_is_none() {
 
 #[test]
 fn a_reference_vector_stays_as_it_is_in_a_major() {
-    let with = |minor, references: Value| document(minor, one(space("m", 2)), json!({ "references": references }));
+    let with =
+        |minor, references: Value| document(minor, one(space("m", 2)), json!({ "references": references }));
     let base = with(0, json!({ "ask": { "m": [1, 0] } }));
     let grown = with(1, json!({ "ask": { "m": [1, 0] }, "greeting": { "m": [0, 1] } }));
     assert_eq!(verdict(&base, &grown).0, Verdict::Compatible);

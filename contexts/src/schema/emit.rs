@@ -88,7 +88,17 @@ pub(super) struct Emitter<'s, 'd> {
 impl<'s, 'd> Emitter<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
         let (done, wanted, path) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false, collected: None, comparing: false }
+        Emitter {
+            source,
+            limits,
+            done,
+            wanted,
+            path,
+            nodes: 0,
+            testing: false,
+            collected: None,
+            comparing: false,
+        }
     }
 
     /// The same, which goes on after a fault of closing.

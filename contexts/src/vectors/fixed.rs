@@ -75,7 +75,13 @@ impl Fixed {
         let thousandfold = dot.unsigned_abs().saturating_mul(1_000);
         let magnitude = match (unit, power(unit.saturating_abs())) {
             (0.., Some(power)) => thousandfold.saturating_mul(power),
-            (0.., None) => if thousandfold == 0 { 0 } else { u128::MAX },
+            (0.., None) => {
+                if thousandfold == 0 {
+                    0
+                } else {
+                    u128::MAX
+                }
+            }
             (_, Some(power)) => rounded(thousandfold, power),
             // a unit this small leaves nothing of the largest product
             (_, None) => 0,
@@ -90,11 +96,16 @@ impl Fixed {
             let (left, right) = (rescaled(*left, unit - self.unit), rescaled(*right, unit - other.unit));
             square(left.saturating_sub(right))
         };
-        let apart: u128 =
-            self.values.iter().zip(&other.values).map(difference).fold(0, u128::saturating_add);
+        let apart: u128 = self.values.iter().zip(&other.values).map(difference).fold(0, u128::saturating_add);
         let near = match (unit, power(unit.saturating_abs().saturating_mul(2))) {
             (0.., Some(power)) => rounded(1_000, apart.saturating_mul(power).saturating_add(1)),
-            (0.., None) => if apart == 0 { 1_000 } else { 0 },
+            (0.., None) => {
+                if apart == 0 {
+                    1_000
+                } else {
+                    0
+                }
+            }
             // beyond this, d² is below a ten-thousandth and rounds to nothing
             (_, Some(one)) if one < MOST_UNITS => rounded(one * 1_000, one.saturating_add(apart)),
             _ => 1_000,

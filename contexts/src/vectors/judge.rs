@@ -88,14 +88,12 @@ impl VectorType {
     ///
     /// # Errors
     /// The demand on the keyword.
-    pub(crate) fn of(
-        value: &Value,
-        bare: bool,
-        references: Arc<References>,
-    ) -> Result<Self, &'static str> {
+    pub(crate) fn of(value: &Value, bare: bool, references: Arc<References>) -> Result<Self, &'static str> {
         let spaces = space::read(value)?;
         if bare && spaces.len() > 1 {
-            return Err("of one model beside `\"type\": \"array\"`: a vector of several models is `{\"model\", \"vector\"}`");
+            return Err(
+                "of one model beside `\"type\": \"array\"`: a vector of several models is `{\"model\", \"vector\"}`",
+            );
         }
         Ok(Self { spaces: spaces.into(), bare, references })
     }
@@ -113,7 +111,9 @@ impl VectorType {
 
     /// The names of the reference vectors that vectors of this member can be compared with, sorted.
     pub fn reference_names(&self) -> impl Iterator<Item = &str> {
-        self.references.names().filter(|name| self.spaces.iter().any(|space| self.references.has(name, space.model)))
+        self.references
+            .names()
+            .filter(|name| self.spaces.iter().any(|space| self.references.has(name, space.model)))
     }
 
     /// Checks a value: form, model, length, numbers, norm, in this order. `session` is the one model that the message may use; `charge` is

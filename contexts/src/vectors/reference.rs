@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::ModelName;
 use super::fixed::Fixed;
 use super::judge::VectorType;
 use super::space::Spaces;
-use super::ModelName;
 use crate::json::{self, Limits};
 
 /// Every reference vector of a document.
@@ -36,7 +36,8 @@ impl References {
             let mut of_name = BTreeMap::new();
             for (model, vector) in models.as_object().into_iter().flatten() {
                 let path = || [name.clone(), model.chars().take(64).collect()];
-                let read = one(model, vector, spaces).map_err(|must| ReferenceFault { path: path(), must })?;
+                let read =
+                    one(model, vector, spaces).map_err(|must| ReferenceFault { path: path(), must })?;
                 of_name.insert(read.0, read.1);
             }
             vectors.insert(name.clone(), of_name);
@@ -58,7 +59,9 @@ impl References {
 
     /// Every vector with its name and model, as text that is equal exactly for equal vectors.
     pub(crate) fn texts(&self) -> BTreeMap<[&str; 2], String> {
-        let each = self.vectors.iter().flat_map(|(name, models)| models.iter().map(move |(model, vector)| ([name.as_str(), model.as_str()], format!("{vector:?}"))));
+        let each = self.vectors.iter().flat_map(|(name, models)| {
+            models.iter().map(move |(model, vector)| ([name.as_str(), model.as_str()], format!("{vector:?}")))
+        });
         each.collect()
     }
 

@@ -74,7 +74,8 @@ impl Space {
             return json!({ "const": one });
         }
         let length = self.dimensions;
-        let mut schema = json!({ "type": "array", "items": { "type": "number" }, "minItems": length, "maxItems": length });
+        let mut schema =
+            json!({ "type": "array", "items": { "type": "number" }, "minItems": length, "maxItems": length });
         if let (Metric::Cosine, Some(map)) = (self.metric, schema.as_object_mut()) {
             map.insert("contains".to_owned(), json!({ "not": { "const": 0 } }));
         }
@@ -116,6 +117,7 @@ pub(crate) fn equivalent(spaces: &[Space], bare: bool) -> Value {
         json!({ "type": "object", "properties": members, "required": ["model", "vector"], "additionalProperties": false })
     });
     let alone = || spaces.first().filter(|_| spaces.len() == 1).map(Space::vector);
-    let branches: Vec<Value> = if bare { alone().into_iter().collect() } else { alone().into_iter().chain(named).collect() };
+    let branches: Vec<Value> =
+        if bare { alone().into_iter().collect() } else { alone().into_iter().chain(named).collect() };
     Value::Object(Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]))
 }

@@ -206,8 +206,13 @@ proptest! {
             1000.0 / (1.0 + apart)
         });
         let expected = product.clamp(-1000.0, 1000.0);
-        prop_assert!((expected - one.dot(&two) as f64).abs() <= 0.51, "{expected} {}", one.dot(&two));
-        prop_assert!((distance - one.closeness(&two) as f64).abs() <= 0.51, "{distance}");
+        // thirteen digits are kept, counted from the largest component of a vector
+        let most = |all: &[f64]| all.iter().fold(0.0_f64, |most, one| most.max(one.abs()));
+        let (left, right, count) = (most(&x), most(&y), x.len() as f64);
+        let lost = 0.51 + 2e-9 * count * left * right;
+        prop_assert!((expected - one.dot(&two) as f64).abs() <= lost, "{expected} {}", one.dot(&two));
+        let lost = 0.51 + 8e-9 * count * left.max(right) * left.max(right);
+        prop_assert!((distance - one.closeness(&two) as f64).abs() <= lost, "{distance}");
     }
 
     #[test]
