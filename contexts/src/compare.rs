@@ -17,6 +17,7 @@ mod case_collisions;
 mod changes;
 mod decimal;
 mod document;
+mod embeddings;
 mod formats;
 mod formula;
 mod free_text_marks;

@@ -11,6 +11,7 @@ use crate::label::Labels;
 use crate::relation::Relation;
 use crate::term::{Shape, Term};
 use crate::urn::{ContextUrn, Prefix};
+use crate::vectors::{References, Space, Spaces};
 use crate::{json, schema};
 
 mod envelope;
@@ -21,6 +22,7 @@ mod relations;
 mod terms;
 
 use envelope::Envelope;
+use terms::Terms;
 
 pub use crate::schema::SchemaLimits;
 pub use envelope::{DOCUMENT_MEMBERS, RESERVED_NAMES, TASK_MEMBERS};
@@ -58,6 +60,8 @@ pub struct DocumentLimits {
     pub max_title_bytes: usize,
     /// Bytes of `description`: a page.
     pub max_description_bytes: usize,
+    /// Names in `references`: similarity to each is computed for one vector of a message.
+    pub max_reference_vectors: usize,
     /// Contexts that it refers to, with those that they refer to: the standing of each is looked up for every message.
     pub max_references: usize,
     /// Bounds of its schemas.
@@ -80,6 +84,7 @@ impl Default for DocumentLimits {
             max_related_bytes: 512,
             max_title_bytes: 256,
             max_description_bytes: 4_096,
+            max_reference_vectors: 64,
             max_references: 16,
             schema: SchemaLimits::default(),
         }
@@ -133,6 +138,8 @@ pub struct Context {
     references: Vec<Arc<Context>>,
     /// The document with borrowed schemas among its own definitions; none if it borrows nothing.
     bundle: Option<Value>,
+    spaces: Spaces,
+    vectors: Arc<References>,
     compiled_bytes: u64,
 }
 
@@ -227,7 +234,7 @@ impl Context {
         }
         let envelope = Envelope::read(value, prefix, limits)?;
         let bundle = reference::bundle(value, &envelope.urn, prefix, limits, others)?;
-        let (terms, bytes) = match &bundle {
+        let Terms { terms, bytes, spaces, vectors } = match &bundle {
             None => terms::compile(&envelope, limits)?,
             Some(bundle) => terms::compile(&envelope.rebound(bundle)?, limits)?,
         };
@@ -245,6 +252,8 @@ impl Context {
             relations: envelope.relations,
             references: references.unwrap_or_default(),
             bundle,
+            spaces,
+            vectors,
             compiled_bytes: bytes.saturating_add(TEXT_COPIES.saturating_mul(text)),
         })
     }
@@ -270,6 +279,8 @@ impl Context {
             relations: self.relations.clone(),
             references: self.references.iter().map(|other| Arc::new(other.retired())).collect(),
             bundle: self.bundle.clone(),
+            spaces: self.spaces.clone(),
+            vectors: Arc::clone(&self.vectors),
             compiled_bytes: (self.shapes().map(|shape| schema::field_bytes(shape.fields())))
                 .fold(TEXT_COPIES.saturating_mul(self.bytes.len() as u64), u64::saturating_add),
         }
@@ -356,6 +367,16 @@ impl Context {
         &self.relations
     }
 
+    /// The space of each embedding model that a schema of the document names, by the name of the model.
+    pub fn spaces(&self) -> impl Iterator<Item = &Space> {
+        self.spaces.values()
+    }
+
+    /// The reference vectors of the document.
+    pub(crate) fn reference_vectors(&self) -> &References {
+        &self.vectors
+    }
+
     /// All code lists that its schemas name, those that came with schemas of other contexts by the names they have here.
     pub(crate) fn all_code_lists(&self) -> BTreeMap<String, Vec<String>> {
         let borrowed = self.references.iter().flat_map(|other| {
@@ -369,3 +390,5 @@ impl Context {
 mod approval_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vector_tests;

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::vectors::VectorType;
+
 /// The members of an object, by name.
 pub(crate) type Members = BTreeMap<String, Field>;
 
@@ -30,6 +32,8 @@ pub enum FieldType {
     OtherNumber,
     /// An array whose items all have this type.
     Array(Box<FieldType>),
+    /// A vector of an embedding model (`x-embedding`): policies see its model and its similarity to reference vectors, and no number of it.
+    Vector(VectorType),
     /// An object with these named members, including those in the branches of its unions. Other members of an open object are
     /// not listed.
     Record(BTreeMap<String, Field>),

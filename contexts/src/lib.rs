@@ -22,6 +22,7 @@ mod relation;
 pub mod schema;
 pub mod term;
 pub mod urn;
+pub mod vectors;
 mod wordings;
 
 pub use canonical::CanonicalFault;
@@ -35,4 +36,5 @@ pub use relation::{Relation, RelationKind};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
 pub use term::{InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};
+pub use vectors::{ModelName, VectorType};
 pub use wordings::Wording;

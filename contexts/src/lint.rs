@@ -85,6 +85,7 @@ pub fn lint(context: &Context) -> Vec<Warning> {
         }
     }
     warnings.extend(context.terms().flat_map(naming));
+    plain_vectors(&mut document, &roots);
     let reached = reachable_schemas(&mut document, &roots);
     let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
     // no party relies on an unreferenced definition, until something refers to it
@@ -97,6 +98,23 @@ pub fn lint(context: &Context) -> Vec<Warning> {
         schemas(&mut document, &path, &mut |map, path| lint_schema(map, path, sides, &mut warnings));
     }
     warnings
+}
+
+/// Takes the array around a vector away: `x-embedding` bounds it, and policies never see its numbers.
+fn plain_vectors(document: &mut Value, roots: &[(Vec<String>, Sides)]) {
+    let definitions = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
+    let definitions: Vec<_> = definitions.map(|(name, _)| vec!["$defs".to_owned(), name.clone()]).collect();
+    for path in roots.iter().map(|(path, _)| path).chain(&definitions) {
+        let Some(schema) = document.pointer_mut(&pointer(path)) else { continue };
+        let walked: Result<(), std::convert::Infallible> =
+            each_schema(schema, &mut Vec::new(), &mut |map, _| {
+                if map.contains_key("x-embedding") {
+                    map.retain(|name, _| name != "type" && name != "items");
+                }
+                Ok(())
+            });
+        let Ok(()) = walked;
+    }
 }
 
 /// Members of a term that native L8 and A2A read as the name of its type.

@@ -51,6 +51,7 @@ pub use vocabulary::{FORMATS, KEYWORDS};
 pub(crate) use walk::each_schema;
 
 use crate::field::FieldType;
+use crate::vectors::{ReferenceFault, References, Spaces};
 use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};
@@ -93,6 +94,8 @@ pub(crate) struct Parts<'d> {
     pub(crate) defs: &'d Map<String, Value>,
     pub(crate) concepts: &'d Map<String, Value>,
     pub(crate) codes: &'d BTreeMap<String, Vec<String>>,
+    /// The member `references`: vectors by name and model.
+    pub(crate) references: &'d Map<String, Value>,
 }
 
 /// The compiled parts of all wanted schemas, in their order, and an estimate of their bytes.
@@ -100,12 +103,15 @@ pub(crate) struct Parts<'d> {
 pub(crate) struct CompiledSchemas {
     pub(crate) schemas: Vec<CompiledSchema>,
     pub(crate) bytes: u64,
+    /// The space of every model that a schema names.
+    pub(crate) spaces: Spaces,
+    pub(crate) references: Arc<References>,
 }
 
 /// Bytes of one name that the rule `case` knows.
 const CASE_NAME_BYTES: u64 = 200;
 
-/// Checks all schemas of a document and compiles the wanted ones.
+/// Checks all schemas of a document with its reference vectors, and compiles the wanted ones.
 pub(crate) fn compile<'d>(
     parts: &Parts<'d>,
     wanted: &[SchemaRequest<'d>],
@@ -113,9 +119,12 @@ pub(crate) fn compile<'d>(
 ) -> Result<CompiledSchemas, LocatedFault> {
     let source = Source::new(parts);
     let matchers = Matchers::new(limits);
-    if let Some(first) = check_all(&source, parts, wanted, &matchers).into_iter().next() {
+    let checker = check_all(&source, parts, wanted, &matchers);
+    let spaces = checker.spaces().clone();
+    if let Some(first) = checker.faults().into_iter().next() {
         return Err(first);
     }
+    source.refer(read_references(parts, &spaces)?);
     let mut emitter = emit::Emitter::new(&source, limits);
     let mut roots = Vec::with_capacity(wanted.len());
     for want in wanted {
@@ -133,7 +142,18 @@ pub(crate) fn compile<'d>(
     let compile =
         || Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root);
     let validators = within(bytes, limits).and_then(|()| compile())?;
-    describe(&source, wanted, validators, bytes, limits)
+    let (schemas, bytes) = describe(&source, wanted, validators, bytes, limits)?;
+    Ok(CompiledSchemas { schemas, bytes, spaces, references: source.references() })
+}
+
+/// The reference vectors of a document, each of a space that its schemas name.
+fn read_references(parts: &Parts<'_>, spaces: &Spaces) -> Result<Arc<References>, LocatedFault> {
+    References::read(parts.references, spaces).map(Arc::new).map_err(
+        |ReferenceFault { path: [name, model], must }| {
+            let fault = SchemaFault::KeywordValue { keyword: "references".to_owned(), must };
+            LocatedFault { path: pointer(&["references", &name, &model]), fault }
+        },
+    )
 }
 
 /// The closed form of a wanted schema.
@@ -161,7 +181,7 @@ fn describe<'d>(
     validators: Vec<Validator>,
     mut bytes: u64,
     limits: &SchemaLimits,
-) -> Result<CompiledSchemas, LocatedFault> {
+) -> Result<(Vec<CompiledSchema>, u64), LocatedFault> {
     let mut texts = free_text::FreeTextReader::new(source);
     let starts: Vec<usize> = wanted.iter().map(|want| texts.add(want.schema)).collect();
     let map = Arc::new(texts.finish());
@@ -181,7 +201,7 @@ fn describe<'d>(
     }
     bytes = bytes.saturating_add(CASE_NAME_BYTES.saturating_mul(casing.names() as u64));
     within(bytes, limits)?;
-    Ok(CompiledSchemas { schemas, bytes })
+    Ok((schemas, bytes))
 }
 
 /// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
@@ -192,7 +212,7 @@ pub(crate) fn emitted<'d>(
     limits: &SchemaLimits,
 ) -> Result<(Vec<Value>, BTreeMap<String, Value>), LocatedFault> {
     let source = Source::new(parts);
-    let mut emitter = emit::Emitter::new(&source, limits);
+    let mut emitter = emit::Emitter::new(&source, limits).for_comparison();
     let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
     Ok((roots, emitter.definitions()))
 }
@@ -205,7 +225,13 @@ pub(crate) fn faults<'d>(
     limits: &SchemaLimits,
 ) -> Vec<LocatedFault> {
     let source = Source::new(parts);
-    let mut faults = check_all(&source, parts, wanted, &Matchers::new(limits));
+    let matchers = Matchers::new(limits);
+    let checker = check_all(&source, parts, wanted, &matchers);
+    let spaces = checker.spaces().clone();
+    let mut faults = checker.faults();
+    if faults.is_empty() {
+        faults.extend(read_references(parts, &spaces).err());
+    }
     // a reference that leads nowhere, or back to itself, cannot be followed
     let lost = |fault: &SchemaFault| matches!(fault, SchemaFault::Reference { .. } | SchemaFault::Cycle);
     if faults.iter().any(|located| lost(&located.fault)) {
@@ -222,12 +248,12 @@ pub(crate) fn faults<'d>(
     faults
 }
 
-fn check_all<'d>(
-    source: &Source<'d>,
+fn check_all<'s, 'd>(
+    source: &'s Source<'d>,
     parts: &Parts<'d>,
     wanted: &[SchemaRequest<'d>],
-    matchers: &Matchers,
-) -> Vec<LocatedFault> {
+    matchers: &'s Matchers,
+) -> check::Checker<'s, 'd> {
     let mut checker = check::Checker::new(source, matchers);
     for (name, schema) in parts.defs {
         checker.schema(schema, &["$defs", name], false);
@@ -235,7 +261,7 @@ fn check_all<'d>(
     for want in wanted {
         checker.schema(want.schema, &want.path, want.concept);
     }
-    checker.faults()
+    checker
 }
 
 fn located(want: &SchemaRequest<'_>, fault: SchemaFault) -> LocatedFault {

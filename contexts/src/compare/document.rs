@@ -9,6 +9,7 @@ use super::approvals::approvals;
 use super::budget::Budget;
 use super::cancel::CancelToken;
 use super::changes::changes;
+use super::embeddings::embeddings;
 use super::free_text_marks::free_text_marks;
 use super::pair::{Pairs, Schema};
 use super::read::Emitted;
@@ -123,7 +124,12 @@ impl<'c> Side<'c> {
             let (path, concept) = (name.path(), name.kind == TermKind::Concept);
             wanted.push(SchemaRequest { schema: document.pointer(&pointer(&path))?, path, concept });
         }
-        let parts = Parts { defs: section("$defs"), concepts: section("concepts"), codes: &codes };
+        let parts = Parts {
+            defs: section("$defs"),
+            concepts: section("concepts"),
+            codes: &codes,
+            references: section("references"),
+        };
         // it was compiled within its limits once already
         let limits = SchemaLimits { max_compiled_nodes: u64::MAX, ..SchemaLimits::default() };
         let (roots, definitions) = schema::emitted(&parts, &wanted, &limits).ok()?;
@@ -294,6 +300,7 @@ impl<'e> Work<'e> {
 
 fn conclude(old: &Context, new: &Context, mut parts: Vec<Part>) -> Comparison {
     parts.extend(approvals(old, new));
+    parts.extend(embeddings(old, new));
     let verdict = parts.iter().map(|part| part.verdict).max().unwrap_or(Verdict::Compatible);
     let version = old.urn().version();
     let next = match verdict {

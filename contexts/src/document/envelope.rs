@@ -9,6 +9,7 @@ use super::reference::Bundle;
 use super::{DocumentFault, DocumentLimits, labels, relations};
 use crate::label::Labels;
 use crate::relation::Relation;
+use crate::schema::Parts;
 use crate::urn::{ContextUrn, Prefix};
 
 /// The line of the control vocabulary.
@@ -18,8 +19,18 @@ const CONTROL_LINE: &str = "snl";
 pub const RESERVED_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
 
 /// The members of a document.
-pub const DOCUMENT_MEMBERS: [&str; 9] =
-    ["context", "title", "description", "concepts", "tasks", "codes", "labels", "relations", "$defs"];
+pub const DOCUMENT_MEMBERS: [&str; 10] = [
+    "context",
+    "title",
+    "description",
+    "concepts",
+    "tasks",
+    "codes",
+    "labels",
+    "relations",
+    "references",
+    "$defs",
+];
 
 /// The members of a task.
 pub const TASK_MEMBERS: [&str; 4] = ["parameters", "results", "performatives", "x-require-approval"];
@@ -38,6 +49,8 @@ pub(super) struct Envelope<'d> {
     /// Their names are not looked up yet.
     pub(super) relations: Vec<Relation>,
     pub(super) defs: &'d Map<String, Value>,
+    /// Vectors by name and model; their content is checked with the schemas.
+    pub(super) references: &'d Map<String, Value>,
 }
 
 /// The parts of a task.
@@ -82,17 +95,21 @@ impl<'d> Envelope<'d> {
         let codes = codes(section(document, "codes")?, limits)?;
         let labels = labels::read(document, &codes, limits)?;
         let relations = relations::read(document, limits)?;
+        let references = section(document, "references")?;
+        let named = |name: &String| {
+            concepts.contains_key(name)
+                || tasks.contains_key(name)
+                || codes.values().any(|list| list.contains(name))
+        };
+        check_references(references, &named, limits)?;
         let tasks = tasks.iter().map(|(name, task)| Ok((name.as_str(), read_task(name, task)?)));
-        Ok(Envelope {
-            urn,
-            title,
-            concepts,
-            tasks: tasks.collect::<Result<_, DocumentFault>>()?,
-            codes,
-            labels,
-            relations,
-            defs,
-        })
+        let tasks = tasks.collect::<Result<_, DocumentFault>>()?;
+        Ok(Envelope { urn, title, concepts, tasks, codes, labels, relations, defs, references })
+    }
+
+    /// The parts that its schemas refer to.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        Parts { defs: self.defs, concepts: self.concepts, codes: &self.codes, references: self.references }
     }
 
     /// The same envelope around the schemas of a bundle, where borrowed schemas stand among the definitions.
@@ -111,6 +128,7 @@ impl<'d> Envelope<'d> {
             labels: self.labels.clone(),
             relations: self.relations.clone(),
             defs: section(document, "$defs")?,
+            references: section(document, "references")?,
         })
     }
 }
@@ -251,6 +269,25 @@ fn approval(name: &str, value: &Value) -> Result<Arc<str>, DocumentFault> {
         }
         _ => Err(fault()),
     }
+}
+
+/// Each name of `references` is defined, and leads to vectors by their models.
+fn check_references(
+    references: &Map<String, Value>,
+    defined: &dyn Fn(&String) -> bool,
+    limits: &DocumentLimits,
+) -> Result<(), DocumentFault> {
+    within("/references", "reference vectors", references.len(), limits.max_reference_vectors)?;
+    for (name, models) in references {
+        let at = || path(&["references", name]);
+        if !defined(name) {
+            return Err(member(&at(), "names no concept, task or code of the document"));
+        }
+        if models.as_object().is_none_or(Map::is_empty) {
+            return Err(member(&at(), "must be an object of vectors by their models, not empty"));
+        }
+    }
+    Ok(())
 }
 
 fn codes(

@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::envelope::{Envelope, Task};
 use super::{DocumentFault, DocumentLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, LocatedFault, Parts, SchemaFault, SchemaRequest};
+use crate::schema::{self, LocatedFault, SchemaFault, SchemaRequest};
 use crate::term::{Shape, Term, TermKind};
+use crate::vectors::{References, Spaces};
 
 /// The properties of a planned shape.
 struct Plan<'d> {
@@ -23,29 +24,35 @@ struct Plan<'d> {
 /// A planned shape with its schema.
 type Planned<'d> = (SchemaRequest<'d>, Plan<'d>);
 
-/// Compiles every term of a document; also returns their estimated bytes.
-pub(super) fn compile(
-    envelope: &Envelope<'_>,
-    limits: &DocumentLimits,
-) -> Result<(BTreeMap<String, Term>, u64), DocumentFault> {
-    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
+/// The compiled terms of a document.
+pub(super) struct Terms {
+    pub(super) terms: BTreeMap<String, Term>,
+    /// Their estimated bytes.
+    pub(super) bytes: u64,
+    pub(super) spaces: Spaces,
+    pub(super) vectors: Arc<References>,
+}
+
+/// Compiles every term of a document.
+pub(super) fn compile(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Result<Terms, DocumentFault> {
+    let parts = envelope.parts();
     let (wanted, plans): (Vec<_>, Vec<_>) = plans(envelope)?.into_iter().unzip();
     let compiled = schema::compile(&parts, &wanted, &limits.schema).map_err(of_schema)?;
 
     let mut terms = BTreeMap::new();
-    let bytes = compiled.bytes;
+    let (bytes, spaces, vectors) = (compiled.bytes, compiled.spaces, compiled.references);
     for ((want, compiled), plan) in wanted.iter().zip(compiled.schemas).zip(plans) {
         let Plan { term, kind, name, performatives, approval } = plan;
         let shape = Shape { name, schema: want.schema.clone(), performatives, approval, compiled };
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
     }
-    Ok((terms, bytes))
+    Ok(Terms { terms, bytes, spaces, vectors })
 }
 
 /// Every fault of the terms that one pass finds.
 pub(super) fn faults(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Vec<DocumentFault> {
-    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
+    let parts = envelope.parts();
     match plans(envelope) {
         Err(fault) => vec![fault],
         Ok(plans) => {

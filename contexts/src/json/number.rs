@@ -194,7 +194,7 @@ impl<'a> Number<'a> {
         i64::try_from(signed).map_err(|_| DecimalFault::OutOfRange)
     }
 
-    const fn is_below_zero(&self) -> bool {
+    pub(crate) const fn is_below_zero(&self) -> bool {
         self.negative && self.digits != 0
     }
 

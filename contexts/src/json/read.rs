@@ -125,6 +125,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'n') => self.word("null", Json::Null),
+            Some(b'N' | b'I') => Err(self.stop("NaN and Infinity are no numbers of JSON")),
             Some(_) => Err(self.stop("not the beginning of a value")),
             None => Err(self.stop("a value is missing")),
         }

@@ -192,6 +192,10 @@ fn kind_of(kind: &FieldType) -> String {
         FieldType::Array(items) => format!("list of {}", kind_of(items)),
         FieldType::Record(_) => "object".to_owned(),
         FieldType::Nullable(inner) => format!("null or {}", kind_of(inner)),
+        FieldType::Vector(vector) => {
+            let spaces = vector.spaces().iter().map(|space| format!("{} ({})", space.model, space.words()));
+            format!("vector of {}", spaces.collect::<Vec<_>>().join(" or "))
+        }
         FieldType::Opaque => "any form that the schema allows".to_owned(),
     }
 }

@@ -1,5 +1,7 @@
 //! The vocabulary of contexts: every keyword is known, well-formed, within its bound and in an allowed place.
 
+mod embedding;
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
@@ -11,6 +13,8 @@ use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, NOT_LARGE, SEEN, WITH_LENGTH, demand, is_test, keyword};
 use super::{SchemaFault, SchemaLimits, custom::is_refused, pattern};
 use crate::json::MAX_INTEGER;
+use crate::vectors::Spaces;
+pub(super) use embedding::is_bare;
 
 /// Lower bound, upper bound, and the demand on the lower one: crossed, they accept nothing.
 const RANGES: [(&str, &str, &str); 3] = [
@@ -40,6 +44,8 @@ pub(super) struct Checker<'s, 'd> {
     patterns: usize,
     depths: HashMap<String, usize>,
     faults: Vec<LocatedFault>,
+    /// The spaces of every `x-embedding`.
+    spaces: Spaces,
 }
 
 type Checked = Result<(), LocatedFault>;
@@ -48,7 +54,7 @@ impl<'s, 'd> Checker<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, matchers: &'s Matchers) -> Self {
         let limits = matchers.limits();
         let (path, depths, faults) = (Vec::new(), HashMap::new(), Vec::new());
-        Checker { source, limits, matchers, path, patterns: 0, depths, faults }
+        Checker { source, limits, matchers, path, patterns: 0, depths, faults, spaces: Spaces::new() }
     }
 
     /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
@@ -137,13 +143,14 @@ impl<'s, 'd> Checker<'s, 'd> {
                 Some(Err(fault)) => self.fail(fault),
                 None => self.must(name, "a string"),
             },
-            Some(Holds::FreeText | Holds::CodeList) if position.test => {
+            Some(Holds::FreeText | Holds::CodeList | Holds::Embedding) if position.test => {
                 self.fail(SchemaFault::RefusedKeyword {
                     keyword: name.to_owned(),
                     why: "inside `not`, `if`, `contains` and `propertyNames` it has no meaning",
                 })
             }
             Some(Holds::FreeText) => self.free_text(map, value),
+            Some(Holds::Embedding) => self.embedding(map, value),
             Some(Holds::CodeList) => match value.as_str() {
                 Some(list) if self.source.codes.contains_key(list) => self.string_only(map, name),
                 _ => self.fail(SchemaFault::UnknownCodeList),

@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::check::is_bare;
 use super::matcher::Matchers;
-use super::meter::{LOOK, charge, charge_text};
+use super::meter::{LOOK, charge, charge_text, session_model};
 use super::node::{Node, Tree};
 use super::source::count;
 use crate::json::{Decimal, Number};
+use crate::vectors::{VectorFault, VectorType};
 
 type KeywordResult<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
 
@@ -102,6 +104,44 @@ pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> KeywordResult<'a>
             charge(LOOK + LOOKS_A_CODE) && codes.binary_search_by(|code| (**code).cmp(text)).is_ok()
         })
     })))
+}
+
+/// `x-embedding`. Its error names the rule of the fault.
+struct Embedding(VectorType);
+
+/// Steps of one component: a look, its place in the sum, and its square.
+const COMPONENT: u64 = 2 * LOOK;
+
+impl Embedding {
+    fn judge(&self, node: Node<'_>) -> Result<(), VectorFault> {
+        match node {
+            Node::Value(value) => self.0.judge(value, session_model(), || charge(COMPONENT)),
+            // a whole instance is no vector, nor is a name
+            Node::Root(_) | Node::Name(_) => Err(VectorFault::Form),
+        }
+    }
+}
+
+impl<'i> Keyword<'i, Tree> for Embedding {
+    fn validate(&self, instance: Node<'i>) -> Result<(), ValidationError<'i>> {
+        self.judge(instance).map_err(|fault| ValidationError::custom(fault.rule()))
+    }
+
+    fn is_valid(&self, instance: Node<'i>) -> bool {
+        self.judge(instance).is_ok()
+    }
+}
+
+/// `x-embedding`.
+pub(super) fn embedding<'a>(
+    schema: &'a Map<String, Value>,
+    value: &'a Value,
+    _: Location,
+) -> KeywordResult<'a> {
+    // an emitted schema lists both types unless arrays alone are taken
+    let bare = is_bare(schema) && schema.get("type").is_some_and(Value::is_string);
+    let vector = VectorType::of(value, bare, Arc::default()).map_err(ValidationError::custom)?;
+    Ok(Box::new(Embedding(vector)))
 }
 
 /// `multipleOf`.

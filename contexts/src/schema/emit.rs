@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::check::is_bare;
 use super::fault::LocatedFault;
 use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
 use super::vocabulary::is_annotation;
 use super::{SchemaFault, SchemaLimits, pointer};
+use crate::vectors::{VectorType, equivalent};
 
 /// The mode in which a subschema is emitted; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,17 +81,34 @@ pub(super) struct Emitter<'s, 'd> {
     testing: bool,
     /// Faults of closing, where they are kept instead of ending the work.
     collected: Option<Vec<LocatedFault>>,
+    /// Plain JSON Schema stands in the place of `x-embedding`.
+    comparing: bool,
 }
 
 impl<'s, 'd> Emitter<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
         let (done, wanted, path) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false, collected: None }
+        Emitter {
+            source,
+            limits,
+            done,
+            wanted,
+            path,
+            nodes: 0,
+            testing: false,
+            collected: None,
+            comparing: false,
+        }
     }
 
     /// The same, which goes on after a fault of closing.
     pub(super) fn keeping_faults(self) -> Self {
         Emitter { collected: Some(Vec::new()), ..self }
+    }
+
+    /// The same for a comparison, which knows the keywords of JSON Schema.
+    pub(super) fn for_comparison(self) -> Self {
+        Emitter { comparing: true, ..self }
     }
 
     /// The faults that were kept.
@@ -133,6 +152,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
             });
         }
         let Value::Object(map) = schema else { return Ok(schema.clone()) };
+        if let Some(value) = map.get("x-embedding") {
+            return Ok(self.vector(map, value, mode));
+        }
         let mut out = Map::new();
         let mut besides = Vec::new();
         let referring = mode == Mode::Closed && is_reference_alone(map);
@@ -173,6 +195,20 @@ impl<'s, 'd> Emitter<'s, 'd> {
             }
         }
         Ok(Value::Object(out))
+    }
+
+    /// The schema of a vector. Its keyword judges the whole value; `properties` vouches for the members of the form with a model.
+    fn vector(&self, map: &Map<String, Value>, value: &Value, mode: Mode) -> Value {
+        let bare = is_bare(map);
+        let types = if bare { json!("array") } else { json!(["array", "object"]) };
+        let members = json!({ "model": true, "vector": true });
+        match VectorType::of(value, bare, self.source.references()) {
+            Ok(vector) if self.comparing => equivalent(vector.spaces(), bare),
+            Ok(_) if mode != Mode::Plain => {
+                json!({ "type": types, "properties": members, "x-embedding": value })
+            }
+            _ => json!({ "type": types, "properties": members }),
+        }
     }
 
     fn applicator(

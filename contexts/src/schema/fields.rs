@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::check::is_bare;
 use super::custom::is_decimal4;
 use super::source::{Source, branches, in_place, lists_objects, named, types};
 use crate::field::{Field, FieldType, Format, Members};
+use crate::vectors::VectorType;
 use union::{join, meet};
 
 /// The most types of one shape; definitions that are used repeatedly would unfold without end.
@@ -51,6 +53,7 @@ pub(crate) fn bytes(kind: &FieldType) -> u64 {
             each.fold(0, u64::saturating_add)
         }
         FieldType::Array(items) => FIELD_BYTES.saturating_add(bytes(items)),
+        FieldType::Vector(_) => FIELD_BYTES,
         FieldType::Text { values: Some(values), code_list: None, .. } => {
             let each = values.iter().map(|value| VALUE_BYTES.saturating_add(value.len() as u64));
             each.fold(0, u64::saturating_add)
@@ -75,6 +78,8 @@ struct Facts<'v> {
     /// Each set of strings that the value must be in.
     values: Vec<Arc<BTreeSet<String>>>,
     decimal: bool,
+    /// The schema with `x-embedding`.
+    vector: Option<&'v Map<String, Value>>,
     properties: BTreeMap<String, Vec<&'v Value>>,
     required: Vec<String>,
     items: Vec<&'v Value>,
@@ -102,7 +107,9 @@ impl<'v> Unfolding<'_, 'v> {
         let Some(facts) = self.facts(schema) else { return FieldType::Opaque };
         let taken = self.source.types(schema) & limit;
         let present = taken & !types::NULL;
+        let vector = self.vector(&facts, present);
         let field_type = match present {
+            _ if vector.is_some() => vector.unwrap_or(FieldType::Opaque),
             types::OBJECT => match self.members(facts) {
                 Some(members) if !members.is_empty() => FieldType::Record(members),
                 _ => FieldType::Opaque,
@@ -115,6 +122,22 @@ impl<'v> Unfolding<'_, 'v> {
         } else {
             FieldType::Nullable(Box::new(field_type))
         }
+    }
+
+    /// The type of a vector: all that its schema demands, or the one branch of a union that takes more than null.
+    fn vector(&mut self, facts: &Facts<'v>, present: u8) -> Option<FieldType> {
+        if present & types::ARRAY == 0 {
+            return None;
+        }
+        if let Some(map) = facts.vector {
+            let value = map.get("x-embedding")?;
+            return VectorType::of(value, is_bare(map), self.source.references()).ok().map(FieldType::Vector);
+        }
+        let [union] = facts.unions.as_slice() else { return None };
+        let mut possible = union.iter().filter(|branch| self.source.types(branch) & present != 0);
+        let (Some(one), None) = (possible.next(), possible.next()) else { return None };
+        let (one, references) = (*one, facts.references.clone());
+        Some(self.inside(&references, one, present)).filter(|kind| matches!(kind, FieldType::Vector(_)))
     }
 
     /// The facts about one value; `None` if a reference leads back to itself.
@@ -193,6 +216,7 @@ impl<'v> Unfolding<'_, 'v> {
         if let Some(only) = map.get("const") {
             facts.values.push(strings(&mut std::iter::once(only)));
         }
+        facts.vector = facts.vector.or(Some(map).filter(|map| map.contains_key("x-embedding")));
         facts.formats.extend(map.get("format").and_then(Value::as_str));
         facts.decimal |= map.get("multipleOf").is_some_and(is_decimal4);
         for (name, schema) in named(map, "properties") {

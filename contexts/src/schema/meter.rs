@@ -5,11 +5,15 @@
 
 use std::cell::Cell;
 
+use crate::vectors::ModelName;
+
 thread_local! {
     /// Steps that the validation running on this thread may still take.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
     /// The cost of members in the validation that runs on this thread.
     static MEMBERS: Cell<MemberSteps> = const { Cell::new(MemberSteps { name_byte: 0, member: 0 }) };
+    /// The model that the session of the message chose.
+    static MODEL: Cell<Option<ModelName>> = const { Cell::new(None) };
 }
 
 /// Steps of one look at a value: a keyword asks for its type, its text, its members. See [`WorkBudget::MESSAGE`].
@@ -47,6 +51,7 @@ const HASHED: usize = 15;
 #[derive(Debug)]
 pub struct WorkBudget {
     left: Cell<u64>,
+    model: Option<ModelName>,
 }
 
 /// The budget is spent: the content was not judged to its end.
@@ -61,13 +66,19 @@ impl WorkBudget {
     /// The budget of one message.
     #[must_use]
     pub const fn of_message() -> Self {
-        Self { left: Cell::new(Self::MESSAGE) }
+        Self { left: Cell::new(Self::MESSAGE), model: None }
     }
 
     /// No bound: for content that is no message, such as an example that a tool makes up.
     #[must_use]
     pub const fn unbounded() -> Self {
-        Self { left: Cell::new(u64::MAX) }
+        Self { left: Cell::new(u64::MAX), model: None }
+    }
+
+    /// The same for a message of a session that chose this model: a vector of another one is refused, by the rule `x-embedding-session`.
+    #[must_use]
+    pub fn of_session(self, model: Option<ModelName>) -> Self {
+        Self { model, ..self }
     }
 
     /// Steps that were taken.
@@ -86,11 +97,18 @@ impl WorkBudget {
         work: impl FnOnce() -> T,
     ) -> Result<T, BudgetExhausted> {
         let outer = (LEFT.replace(self.left.get()), MEMBERS.replace(members));
+        let model = MODEL.replace(self.model);
         let answer = work();
+        MODEL.set(model);
         self.left.set(LEFT.replace(outer.0));
         MEMBERS.set(outer.1);
         if self.left.get() == 0 { Err(BudgetExhausted) } else { Ok(answer) }
     }
+}
+
+/// The model that the session of the message chose; `None` where any will do.
+pub(super) fn session_model() -> Option<ModelName> {
+    MODEL.get()
 }
 
 /// Charges steps to the validation that runs; false once the budget is spent.

@@ -1,12 +1,13 @@
 //! The schemas of one document as they are written, and their properties that need no instance.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::{Parts, SchemaFault};
+use crate::vectors::References;
 
 /// Types of JSON as bits; an integral number is `INTEGER`, any other `FRACTION`.
 pub(crate) mod types {
@@ -58,6 +59,8 @@ pub(super) struct Source<'d> {
     guards: RefCell<HashMap<String, bool>>,
     declaring: RefCell<HashMap<String, bool>>,
     sets: RefCell<HashMap<String, Arc<BTreeSet<String>>>>,
+    /// The reference vectors, once they are read.
+    references: OnceCell<Arc<References>>,
 }
 
 /// The result for a key, made at the first question for it.
@@ -74,7 +77,18 @@ impl<'d> Source<'d> {
     pub(super) fn new(parts: &Parts<'d>) -> Self {
         let (types, guards, declaring) = (RefCell::default(), RefCell::default(), RefCell::default());
         let (defs, concepts, codes) = (parts.defs, parts.concepts, parts.codes);
-        Source { defs, concepts, codes, types, guards, declaring, sets: RefCell::default() }
+        let (sets, references) = (RefCell::default(), OnceCell::new());
+        Source { defs, concepts, codes, types, guards, declaring, sets, references }
+    }
+
+    /// Adds the reference vectors of the document, before any type is described.
+    pub(super) fn refer(&self, references: Arc<References>) {
+        self.references.get_or_init(|| references);
+    }
+
+    /// The reference vectors of the document.
+    pub(super) fn references(&self) -> Arc<References> {
+        self.references.get().map(Arc::clone).unwrap_or_default()
     }
 
     /// The codes of a list, one copy for all places that have them.
@@ -113,6 +127,9 @@ impl<'d> Source<'d> {
         }
         if map.contains_key("x-code-list") {
             mask &= types::STRING;
+        }
+        if map.contains_key("x-embedding") {
+            mask &= types::ARRAY | types::OBJECT;
         }
         if let Some(Value::String(reference)) = map.get("$ref") {
             let target = || self.resolve(reference).map_or(types::ALL, |target| self.types(target));

@@ -12,8 +12,13 @@ fn compile_one(
 ) -> Result<CompiledSchema, (String, SchemaFault)> {
     let codes = BTreeMap::from([("colours".to_owned(), vec!["red".to_owned(), "blue".to_owned()])]);
     let concepts = json!({ "c": schema });
-    let parts =
-        Parts { defs: defs.as_object().unwrap(), concepts: concepts.as_object().unwrap(), codes: &codes };
+    let references = serde_json::Map::new();
+    let parts = Parts {
+        defs: defs.as_object().unwrap(),
+        concepts: concepts.as_object().unwrap(),
+        codes: &codes,
+        references: &references,
+    };
     let wanted = [SchemaRequest { path: vec!["concepts", "c"], schema, concept: true }];
     compile(&parts, &wanted, limits)
         .map(|mut all| all.schemas.pop().unwrap())

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
@@ -137,9 +138,13 @@ pub(super) struct Keywords<'k> {
 
 /// The keyword that refused; `false` where a schema `false` did.
 fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
-    match error.kind().keyword() {
-        "falseSchema" => "false",
-        keyword => keyword,
+    match error.kind() {
+        // one keyword with several rules
+        ValidationErrorKind::Custom { keyword, message } if keyword == "x-embedding" => message,
+        kind => match kind.keyword() {
+            "falseSchema" => "false",
+            keyword => keyword,
+        },
     }
 }
 
@@ -162,6 +167,7 @@ fn options(keywords: &Keywords<'_>) -> ValidationOptions<'static, Arc<dyn jsonsc
         .with_format("date-time", datetime::date_time)
         .with_keyword("pattern", move |schema, value, _| custom::pattern(&matchers, schema, value))
         .with_keyword("x-free-text", custom::free_text)
+        .with_keyword("x-embedding", custom::embedding)
         .with_keyword("x-code-list", move |_, name, _| custom::code_list(&codes, name))
         .with_keyword("multipleOf", custom::multiple_of)
 }

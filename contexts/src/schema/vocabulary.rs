@@ -21,6 +21,7 @@ pub(super) enum Holds {
     NamedNames,
     FreeText,
     CodeList,
+    Embedding,
     Performatives,
     Never(&'static str),
 }
@@ -49,7 +50,7 @@ pub const FORMATS: [&str; 16] = [
 ];
 
 /// The keywords that a schema may hold, for suggestions.
-pub const KEYWORDS: [&str; 47] = [
+pub const KEYWORDS: [&str; 48] = [
     "items",
     "contains",
     "additionalProperties",
@@ -96,6 +97,7 @@ pub const KEYWORDS: [&str; 47] = [
     "dependentRequired",
     "x-free-text",
     "x-code-list",
+    "x-embedding",
     "x-performatives",
 ];
 
@@ -130,6 +132,7 @@ pub(super) fn keyword(name: &str) -> Option<Holds> {
         "dependentRequired" => Holds::NamedNames,
         "x-free-text" => Holds::FreeText,
         "x-code-list" => Holds::CodeList,
+        "x-embedding" => Holds::Embedding,
         "x-performatives" => Holds::Performatives,
         "x-digest" => Holds::Never("it is allowed only next to a `$ref` to another context"),
         "$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor"

@@ -7,6 +7,7 @@ mod admin;
 mod approvals;
 mod channels;
 mod fault;
+mod handshake;
 mod kinds;
 mod limits;
 mod meta_keys;
@@ -43,11 +44,12 @@ pub use admin::{AdminConfig, ProbeConfig};
 pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
+pub use handshake::HandshakeChoice;
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{
-    A2aOptions, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions, OwnedOptions,
-    Part, RouteConfig, SpeechOptions, Transport,
+    A2aOptions, AgentOptions, CardChoice, GroupOptions, L8Options, McpOptions, OwnedOptions, Part,
+    RouteConfig, SpeechOptions, Transport,
 };
 pub use scan::ScanConfig;
 pub use traces::{Share, TracesConfig};

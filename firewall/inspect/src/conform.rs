@@ -11,6 +11,7 @@ use crate::{
     term_negotiation::{self, Meaning},
     tools,
 };
+use semgate_contexts::vectors::VectorFault;
 use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
 use semgate_protocol::{Instance, Message, Unadmitted, Vocabulary};
 
@@ -220,7 +221,8 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
     let control = resolved.case().generation.control_line();
     tools::provides_results(resolved)?;
     let (mut all, mut teaches) = (Vec::with_capacity(terms.len()), Vec::new());
-    let work = WorkBudget::of_message();
+    let model = resolved.session().and_then(|session| session.model);
+    let work = WorkBudget::of_message().of_session(model);
     for ((context, term, origin), instance) in terms.iter().zip(&message.instances) {
         let shape = term
             .side(instance.performative)
@@ -233,6 +235,8 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
             };
             let gaps = missing_fields::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
+            let fit =
+                VectorFault::advice(&fault.rule).map_or(fit.clone(), |advice| format!("{advice}; {fit}"));
             let fit = if is_null(shape, instance, &fault.path) {
                 format!("leave out a member without a value instead of sending `null`; {fit}")
             } else {

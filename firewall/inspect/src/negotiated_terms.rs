@@ -8,7 +8,7 @@
 //! names `learnt::NAME`.
 
 use crate::{Code, Refusal};
-use semgate_contexts::{Context, DocumentLimits, Prefix, Term};
+use semgate_contexts::{Context, DocumentLimits, ModelName, Prefix, Term};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -30,6 +30,18 @@ pub(crate) type SessionId = [u8; 32];
 pub(crate) struct InSession {
     pub id: SessionId,
     pub until: u64,
+    /// The embedding model that the session chose.
+    pub model: Option<ModelName>,
+}
+
+impl InSession {
+    /// The same for a message that also belongs to another session, or answers a request of it; `None` if the two chose different models.
+    pub fn also_of(self, other: Option<Self>) -> Option<Self> {
+        match (self.model, other.and_then(|other| other.model)) {
+            (Some(own), Some(theirs)) if own != theirs => None,
+            (own, theirs) => Some(Self { model: own.or(theirs), ..self }),
+        }
+    }
 }
 
 /// The sessions of one pair on one route.

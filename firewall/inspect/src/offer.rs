@@ -3,7 +3,7 @@
 
 use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
-use semgate_contexts::{ContextUrn, Line};
+use semgate_contexts::{Context, ContextUrn, Line};
 use semgate_negotiation::{Features, Floors, HandshakeFault, Offer, ResponderConfig, SupportedContext};
 use semgate_protocol::Binding;
 use semgate_statement::Standing;
@@ -34,7 +34,7 @@ impl Generation {
                     offer: Offer {
                         urn: loaded.urn.clone(),
                         digest: loaded.digest,
-                        features: Features::none(),
+                        features: models(route, named.context()),
                     },
                     authority: view.authority().to_owned(),
                 });
@@ -85,6 +85,14 @@ impl Generation {
     fn floors_of(&self, line: &Line, authority: Option<semgate_contexts::Version>) -> Floors {
         Floors { authority, operator: self.operator_floor(line), peers: [None; 2] }
     }
+}
+
+/// The features of an offer: the embedding models of the context that the receiver speaks.
+fn models(route: &Route, context: &Context) -> Features {
+    let named = context.spaces().map(|space| space.model);
+    let spoken = named.filter(|model| route.options.embeddings.contains(model));
+    // a document names at most sixteen models, half as many as an offer has features
+    Features::of_models(spoken).unwrap_or_default()
 }
 
 /// Hint for the sender of a handshake that was refused with this code (`docs/spec/snl.md`, "Who MUST refuse

@@ -17,7 +17,7 @@ use crate::{
     turn::Answers,
 };
 pub(crate) use locks::is_step;
-use locks::{is_handshake, lock, needs_lock};
+use locks::{is_handshake, lock, needs_lock, two_models};
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_protocol::{Instance, Message, Vocabulary};
 use semgate_statement::Standing;
@@ -102,7 +102,11 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let lock_until = session.map_or(u64::MAX, |session| session.until.saturating_sub(1));
     let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
     // a reply belongs to its request's session, even if it does not repeat the lock
-    let session = session.or_else(|| case.answers.and_then(|sent| sent.session));
+    let asked = case.answers.and_then(|sent| sent.session);
+    let session = match session {
+        Some(own) => Some(own.also_of(asked).ok_or_else(two_models)?),
+        None => asked,
+    };
     Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 

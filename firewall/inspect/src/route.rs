@@ -1,6 +1,6 @@
 //! Routes: a receiver, its binding, and the contexts that it understands.
 
-use semgate_contexts::{ContextUrn, Line, Version};
+use semgate_contexts::{ContextUrn, Line, ModelName, Version};
 pub use semgate_protocol::TextParts;
 use semgate_protocol::{Binding, MetaKeys, a2a};
 use std::fmt;
@@ -133,6 +133,8 @@ pub struct RouteOptions {
     /// Concept or task of the first default context that judges content without a name. Content that names one, and content
     /// under another context, is judged as without this option.
     pub untyped: Option<String>,
+    /// Embedding models that the receiver speaks. Handshakes that the gateway answers for it offer those that a context names.
+    pub embeddings: Vec<ModelName>,
     /// Treatment of names that the context does not define.
     pub undefined: Undefined,
     /// Treatment of MCP tools that no task of the context pins.
@@ -216,6 +218,7 @@ impl Default for RouteOptions {
             group: None,
             answer_from_code_lists: false,
             untyped: None,
+            embeddings: Vec::new(),
             undefined: Undefined::Reject,
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,

@@ -3,7 +3,7 @@
 use crate::encoding::part;
 use crate::terms::{Features, Minimum};
 use semgate_certs::SpiffeId;
-use semgate_contexts::{ContextUrn, Digest};
+use semgate_contexts::{ContextUrn, Digest, ModelName};
 
 /// Proof that two agents agreed on one context: both signed, and each signed the other's message. Only
 /// [`crate::responder::PendingLock::lock`] makes one:
@@ -52,6 +52,11 @@ impl Agreement {
     /// The features that both have.
     pub fn features(&self) -> &Features {
         &self.features
+    }
+
+    /// The embedding model that both chose; `None` where none is agreed. A choice of several never becomes an agreement.
+    pub fn model(&self) -> Option<ModelName> {
+        self.features.models().next()
     }
 
     /// The minimums of the initiator and of the responder.

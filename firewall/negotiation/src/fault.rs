@@ -81,6 +81,8 @@ impl HandshakeFault {
         match self {
             Self::TooLarge => "too_large",
             Self::Json(fault) => fault.code(),
+            // the choice is of the right form, and offers what nobody may choose
+            Self::Features(FeaturesFault::SeveralModels) => "lock_mismatch",
             Self::Member(_) | Self::NotCanonical | Self::Features(_) => "malformed",
             Self::SignerMismatch | Self::UnknownTrustDomain | Self::SenderMismatch | Self::UnknownGateway => {
                 "sender_mismatch"

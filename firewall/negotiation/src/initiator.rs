@@ -27,7 +27,7 @@ use crate::HandshakeFault;
 use crate::agreed::{session, transcript};
 use crate::floor::Floors;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_LOCK_SECONDS};
-use crate::lock::{Granted, end_of, session_of};
+use crate::lock::{Granted, end_of, model_of, session_of};
 use crate::payloads::{Hello, Lock, NONCE_BYTES, Select};
 use crate::seal::{PeerKey, SealingKey};
 use crate::select::answers_offer;
@@ -35,7 +35,7 @@ use crate::signed::{Identity, Signed, Trust, VerifiedPayload};
 use crate::terms::{Minimum, Offer};
 use crate::wire::{Carried, Kind};
 use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
-use semgate_contexts::{ContextUrn, Digest};
+use semgate_contexts::{ContextUrn, Digest, ModelName};
 
 /// The contexts that the initiator can speak, and the agent it greets. Offers are contexts that count now, in the order of
 /// preference.
@@ -95,6 +95,13 @@ pub(crate) fn nonce(random: &dyn SecureRandom) -> Result<[u8; NONCE_BYTES], Hand
     let mut nonce = [0; NONCE_BYTES];
     random.fill(&mut nonce).map_err(|_| HandshakeFault::Key(KeyFault::Randomness))?;
     Ok(nonce)
+}
+
+impl Session {
+    /// The embedding model of every vector in the session; `None` where the other side chose none.
+    pub fn model(&self) -> Option<ModelName> {
+        self.choice.features.models().next()
+    }
 }
 
 impl HelloSent {
@@ -208,6 +215,10 @@ impl LockSent {
         let select = &self.chosen.select.payload;
         let minimums = [self.chosen.hello.minimums.as_slice(), select.minimums.as_slice()];
         if session_of(lock) != Some(session(&select.choice.features, minimums, &self.transcript)) {
+            return Err(HandshakeFault::OtherSession);
+        }
+        // gateways hold vectors against the model in the lock
+        if model_of(lock) != select.choice.features.models().next() {
             return Err(HandshakeFault::OtherSession);
         }
         // the end in the lock is the one that gateways use

@@ -121,7 +121,7 @@ pub use floor::{BelowFloor, Floors, Source};
 pub use initiator::{InitiatorConfig, Session};
 pub use last_offers::ShrunkOffer;
 pub use lock::{
-    FleetSecret, Granted, LockFault, LockKeys, LockQuestion, SecretFault, VerifiedLock, session_of,
+    FleetSecret, Granted, LockFault, LockKeys, LockQuestion, SecretFault, VerifiedLock, model_of, session_of,
 };
 pub use minimums::{PairMinimums, Stated, StatedFault};
 pub use payloads::{Hello, KeyStatement, Lock, Select};

@@ -1,6 +1,6 @@
 //! Locks: the semantic sessions that handshakes create (F0-21, F0-22), verified without stored state.
 //!
-//! A lock is `v1.<epoch>-<fingerprint>.<expiry>.<session>.<tag>`; `docs/spec/locks.md` specifies every byte. A holder of the
+//! A lock is `v1.<epoch>-<fingerprint>.<expiry>.<session>.<tag>`, and `v2` with an embedding model before the tag; `docs/spec/locks.md` specifies every byte. A holder of the
 //! fleet's secret verifies it from the message's own parties, route and context: one HMAC, no signature, no look-up.
 
 mod key;
@@ -14,7 +14,7 @@ use crate::seal::SealingKey;
 use arc_swap::ArcSwap;
 use key::EpochKey;
 use semgate_certs::SpiffeId;
-use semgate_contexts::{ContextUrn, Digest};
+use semgate_contexts::{ContextUrn, Digest, ModelName};
 use std::fmt;
 use std::sync::Arc;
 use text::LockText;
@@ -46,9 +46,15 @@ pub struct LockQuestion<'q> {
 pub struct VerifiedLock {
     expires_at: u64,
     session: [u8; 32],
+    model: Option<ModelName>,
 }
 
 impl VerifiedLock {
+    /// The embedding model that the session chose: its messages hold vectors of no other. `None` where none was chosen.
+    pub fn model(&self) -> Option<ModelName> {
+        self.model
+    }
+
     /// The second at which the lock ends; it no longer holds at that second.
     pub fn expires_at(&self) -> u64 {
         self.expires_at
@@ -65,6 +71,11 @@ impl VerifiedLock {
 /// sessions apart. `None` for a text that is no lock in its one form.
 pub fn session_of(lock: &str) -> Option<[u8; 32]> {
     LockText::parse(lock).map(|text| text.session)
+}
+
+/// The embedding model of a lock by its own text. Like [`session_of`], it proves nothing.
+pub fn model_of(lock: &str) -> Option<ModelName> {
+    LockText::parse(lock)?.model
 }
 
 /// The second at which a lock ends by its own text. Like [`session_of`], it proves nothing; `None` for a text that is no
@@ -186,10 +197,12 @@ impl LockKeys {
             urn: agreement.urn().as_str(),
             digest: agreement.digest(),
             session: &session,
+            model: agreement.model(),
             expires_at,
         };
-        let tag = key.tag(&claim);
-        let lock = LockText { epoch, fingerprint: key.fingerprint(), expires_at, session, tag }.to_string();
+        let (tag, model) = (key.tag(&claim), agreement.model());
+        let lock =
+            LockText { epoch, fingerprint: key.fingerprint(), expires_at, session, model, tag }.to_string();
         Ok(Granted { lock, expires_at })
     }
 
@@ -220,6 +233,7 @@ impl LockKeys {
             urn: question.urn.as_str(),
             digest: question.digest,
             session: &text.session,
+            model: text.model,
             expires_at: text.expires_at,
         };
         let known = self.derived.load();
@@ -231,7 +245,7 @@ impl LockKeys {
         if text.expires_at <= now {
             return Err(LockFault::Expired);
         }
-        Ok(VerifiedLock { expires_at: text.expires_at, session: text.session })
+        Ok(VerifiedLock { expires_at: text.expires_at, session: text.session, model: text.model })
     }
 
     /// The key of a lock whose epoch is new here.
@@ -267,6 +281,7 @@ struct Claim<'c> {
     digest: &'c Digest,
     /// Digest over features, minimums and transcript; carried in the lock, since no message states them.
     session: &'c [u8; 32],
+    model: Option<ModelName>,
     expires_at: u64,
 }
 

@@ -57,7 +57,7 @@ pub fn newest_common(
 ///
 /// # Errors
 /// [`HandshakeFault::SenderMismatch`], [`HandshakeFault::ReceiverMismatch`], [`HandshakeFault::OtherHello`], [`HandshakeFault::NotOffered`],
-/// [`HandshakeFault::BelowMinimum`].
+/// [`HandshakeFault::BelowMinimum`]; [`HandshakeFault::Features`] for a choice of several embedding models.
 pub(crate) fn answers_offer(
     select: &Select,
     hello: &Hello,
@@ -79,6 +79,7 @@ pub(crate) fn answers_offer(
     if offered.digest != choice.digest || choice.features.missing_from(&offered.features).is_some() {
         return Err(HandshakeFault::NotOffered);
     }
+    choice.features.model()?;
     let line = choice.urn.line();
     let peers = [minimum_of(&hello.minimums, line), minimum_of(&select.minimums, line)];
     let admitted = Floors { peers, ..floors }.admit(choice.urn.version());
@@ -86,7 +87,8 @@ pub(crate) fn answers_offer(
 }
 
 /// The one context that both will speak. Lines are tried in the order of the HELLO. Within a line it is [`newest_common`],
-/// under the floors that `floors` gives for the line. Only features that both have remain.
+/// under the floors that `floors` gives for the line. Only features that both have remain,
+/// and of several embedding models the first by name.
 ///
 /// `ours` holds contexts that count now and are not deprecated: nothing newly selects a deprecated one.
 ///
@@ -140,7 +142,7 @@ fn choose_in(
     if our.digest != their.digest {
         return Err(HandshakeFault::DigestDiffers);
     }
-    Ok(Offer { features: our.features.common(&their.features), ..our })
+    Ok(Offer { features: our.features.common(&their.features).with_one_model(), ..our })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 mod tests;
 
 use crate::limits::{MAX_FEATURE_BYTES, MAX_FEATURES};
-use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Digest, Line, ModelName, Version};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Names of features, sorted by their bytes and each once, so that a set has one text.
@@ -16,10 +17,12 @@ pub struct Features(Vec<Box<str>>);
 pub enum FeaturesFault {
     /// More than [`MAX_FEATURES`].
     TooMany,
-    /// A name is empty, too long, or holds more than letters, digits, `.`, `_`, `:`, `/` and `-`.
+    /// A name is empty, too long, or holds more than letters, digits, `.`, `_`, `:`, `/` and `-`; or `embedding:` stands before no model.
     Name,
     /// Not in the order of their bytes, or one is present twice.
     Order,
+    /// A choice with more than one embedding model.
+    SeveralModels,
 }
 
 impl fmt::Display for FeaturesFault {
@@ -28,6 +31,7 @@ impl fmt::Display for FeaturesFault {
             Self::TooMany => "there are more features than the limit",
             Self::Name => "the name of a feature is not valid",
             Self::Order => "features are not sorted by bytes without repetition",
+            Self::SeveralModels => "the choice names more than one embedding model",
         })
     }
 }
@@ -71,14 +75,52 @@ impl Features {
         Self(self.0.iter().filter(|name| other.0.contains(name)).cloned().collect())
     }
 
+    /// The features for these embedding models, for an offer.
+    ///
+    /// # Errors
+    /// [`FeaturesFault::TooMany`] for more than [`MAX_FEATURES`].
+    pub fn of_models(models: impl IntoIterator<Item = ModelName>) -> Result<Self, FeaturesFault> {
+        let names: BTreeSet<String> = models.into_iter().map(|model| format!("{EMBEDDING}{model}")).collect();
+        Self::sorted(names.iter().map(String::as_str))
+    }
+
+    /// The embedding models among the features, by name.
+    pub fn models(&self) -> impl Iterator<Item = ModelName> {
+        self.iter().filter_map(|name| ModelName::parse(name.strip_prefix(EMBEDDING)?).ok())
+    }
+
+    /// The one embedding model of a choice; `None` where none was chosen.
+    ///
+    /// # Errors
+    /// [`FeaturesFault::SeveralModels`].
+    pub fn model(&self) -> Result<Option<ModelName>, FeaturesFault> {
+        let mut models = self.models();
+        match (models.next(), models.next()) {
+            (model, None) => Ok(model),
+            _ => Err(FeaturesFault::SeveralModels),
+        }
+    }
+
+    /// The same with the first embedding model alone: the choice among those that both have.
+    pub(crate) fn with_one_model(self) -> Self {
+        let mut chosen = false;
+        let keep = |name: &Box<str>| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true);
+        Self(self.0.into_iter().filter(keep).collect())
+    }
+
     /// The first feature that the other does not have.
     pub fn missing_from(&self, other: &Self) -> Option<&str> {
         self.iter().find(|name| !other.iter().any(|theirs| theirs == *name))
     }
 }
 
+/// The beginning of a feature that names an embedding model (F0-52).
+const EMBEDDING: &str = "embedding:";
+
 fn is_feature(name: &str) -> bool {
-    (1..=MAX_FEATURE_BYTES).contains(&name.len())
+    let model = name.strip_prefix(EMBEDDING).is_none_or(|model| ModelName::parse(model).is_ok());
+    model
+        && (1..=MAX_FEATURE_BYTES).contains(&name.len())
         && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-'))
 }

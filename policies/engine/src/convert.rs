@@ -1,9 +1,10 @@
 //! A concept instance → what Cedar sees of it.
 
 use cedar_policy::RestrictedExpression;
+use semgate_contexts::VectorType;
 use semgate_contexts::json::{Json, Number, Object};
 
-use crate::kinds::{Attribute, Attributes, Kind};
+use crate::kinds::{Attribute, Attributes, Kind, MODEL, SIMILARITY};
 use crate::moments;
 use crate::reads;
 
@@ -77,7 +78,8 @@ fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
             check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
         }),
         (Kind::Record(members), Json::Object(object)) => check(members, object, None),
-        (Kind::String, Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
+        // the schema has judged the whole vector
+        (Kind::Vector(_), _) | (Kind::String, Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
         _ => Err(Misfit::of("type")),
     }
 }
@@ -164,8 +166,24 @@ fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<Restric
             let fields = attributes(members, &all, object, None, decimals)?;
             RestrictedExpression::new_record(fields).map_err(|_| Misfit::of("type"))
         }
+        (Kind::Vector(vector), value) => about(&vector.of, value),
         _ => Err(Misfit::of("type")),
     }
+}
+
+/// The record about a vector: its model, and its similarity to each reference vector of that model.
+fn about(of: &VectorType, value: &Json<'_>) -> Result<RestrictedExpression, Misfit> {
+    let misfit = || Misfit::of("type");
+    let model = of.model(value).ok_or_else(misfit)?;
+    let model = RestrictedExpression::new_string(model.as_str().to_owned());
+    let mut record = vec![(MODEL.to_owned(), model)];
+    if of.reference_names().next().is_some() {
+        let each = of.similarities(value).into_iter();
+        let each = each.map(|(name, mille)| (name.to_owned(), RestrictedExpression::new_long(mille)));
+        let similarity = RestrictedExpression::new_record(each).map_err(|_| misfit())?;
+        record.push((SIMILARITY.to_owned(), similarity));
+    }
+    RestrictedExpression::new_record(record).map_err(|_| misfit())
 }
 
 /// Exact either way: the number's text → ten-thousandths → what Cedar takes.

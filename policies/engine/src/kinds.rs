@@ -1,11 +1,17 @@
 //! The view that Cedar has of an instance, and the merging of versions of one term.
 
-use semgate_contexts::{FieldType, Format};
+use semgate_contexts::{FieldType, Format, VectorType};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::open_objects::SchemaNode;
+
+/// The member of a vector that names its model.
+pub(crate) const MODEL: &str = "model";
+
+/// The member of a vector that holds its similarity to each reference vector, −1000 to 1000.
+pub(crate) const SIMILARITY: &str = "similarity";
 
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +34,17 @@ pub(crate) enum Kind {
     Set(Box<Kind>),
     /// A record.
     Record(Attributes),
+    /// A record about a vector: its model, and its similarity to each reference vector of that model.
+    Vector(Box<VectorKind>),
+}
+
+/// The view of a vector of an embedding model. No number of the vector is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VectorKind {
+    /// `model`, and `similarity` if the document has reference vectors.
+    pub attributes: Attributes,
+    /// The type in one version; of merged versions, that of the first.
+    pub of: VectorType,
 }
 
 /// The members of a record or entity.
@@ -83,6 +100,7 @@ impl Kind {
             }
             FieldType::Record(_) => Some(Self::Record(Attributes::of(field, node))),
             FieldType::Nullable(inner) => Self::of(inner, node),
+            FieldType::Vector(of) => Some(Self::Vector(Box::new(VectorKind::of(of)))),
             FieldType::OtherNumber | FieldType::Opaque => None,
         }
     }
@@ -90,7 +108,7 @@ impl Kind {
     /// Returns true if a value that fits the schema may be none that policies can see, or not exactly.
     fn may_misfit(&self) -> bool {
         match self {
-            Self::String | Self::Bool => false,
+            Self::String | Self::Bool | Self::Vector(_) => false,
             Self::Long | Self::Decimal | Self::Datetime | Self::Duration | Self::IpAddress => true,
             Self::Set(items) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
@@ -100,6 +118,10 @@ impl Kind {
     fn merge(&self, other: &Self, path: &str) -> Result<Self, Conflict> {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
+            (Self::Vector(a), Self::Vector(b)) => {
+                let attributes = a.attributes.merge_at(&b.attributes, path)?;
+                Ok(Self::Vector(Box::new(VectorKind { attributes, of: a.of.clone() })))
+            }
             (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
@@ -117,7 +139,31 @@ impl Kind {
             Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
             Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
             Self::Record(members) => members.to_json(),
+            Self::Vector(vector) => vector.attributes.to_json(),
         }
+    }
+
+    /// The members of a record, a vector's too.
+    pub(crate) const fn inner(&self) -> Option<&Attributes> {
+        match self {
+            Self::Record(members) => Some(members),
+            Self::Vector(vector) => Some(&vector.attributes),
+            _ => None,
+        }
+    }
+}
+
+impl VectorKind {
+    fn of(of: &VectorType) -> Self {
+        let member = |kind, required| Attribute { kind: Some(kind), required, nullable: false };
+        let closed = |members| Attributes { members, open: false };
+        let each = of.reference_names().map(|name| (name.to_owned(), member(Kind::Long, false)));
+        let similarity: BTreeMap<String, Attribute> = each.collect();
+        let mut members = BTreeMap::from([(MODEL.to_owned(), member(Kind::String, true))]);
+        if !similarity.is_empty() {
+            members.insert(SIMILARITY.to_owned(), member(Kind::Record(closed(similarity)), true));
+        }
+        Self { attributes: closed(members), of: of.clone() }
     }
 }
 
@@ -133,6 +179,7 @@ impl fmt::Display for Kind {
             Self::IpAddress => "an IP address",
             Self::Set(..) => "a set",
             Self::Record(_) => "a record",
+            Self::Vector(_) => "a vector",
         })
     }
 }

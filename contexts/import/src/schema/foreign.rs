@@ -57,9 +57,8 @@ impl Translator<'_> {
     /// A long list of texts becomes a code list.
     fn long_enum(&mut self, out: &mut Map<String, Value>) {
         let Some(Value::Array(values)) = out.get("enum") else { return };
-        let is_code = |value: &Value| {
-            value.as_str().is_some_and(|code| !code.is_empty() && code.len() <= MAX_CODE)
-        };
+        let is_code =
+            |value: &Value| value.as_str().is_some_and(|code| !code.is_empty() && code.len() <= MAX_CODE);
         let is_text = out.get("type").is_none_or(|kind| kind == "string");
         if values.len() <= MAX_COMPARED || self.tests > 0 || !is_text || !values.iter().all(is_code) {
             return;
@@ -123,7 +122,10 @@ impl Translator<'_> {
             }
         }
         for name in undescribed {
-            self.warn(&format!("requires `{}`, which it does not describe: it takes anything", super::shown(&name)));
+            self.warn(&format!(
+                "requires `{}`, which it does not describe: it takes anything",
+                super::shown(&name)
+            ));
         }
     }
 

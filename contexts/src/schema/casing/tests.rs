@@ -220,7 +220,7 @@ fn casing(document: &Value, limits: &SchemaLimits) -> Result<Casing, SchemaFault
     let empty = Map::new();
     let section = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&empty);
     let (defs, concepts, codes) = (section("$defs"), section("concepts"), &BTreeMap::new());
-    let source = Source::new(&Parts { defs, concepts, codes });
+    let source = Source::new(&Parts { defs, concepts, codes, references: &empty });
     CasingReader::new(&source, limits).read(&document["concepts"]["c"])
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{A2hOptions, IdentityFiles, Listen, PushConfig, Upstream, meta_keys};
+use super::{A2hOptions, HandshakeChoice, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -257,27 +257,6 @@ pub enum CardChoice {
     Rebuilt,
     /// Unchanged, byte for byte, if one of `card_keys` signed it; refused otherwise.
     Untouched,
-}
-
-/// Handling of a route's handshakes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HandshakeChoice {
-    /// PEM chain with which the gateway answers for the agent. With `agent`, it is the gateway's own.
-    pub certificate: PathBuf,
-    /// PEM PKCS#8 private key of the leaf.
-    pub key: PathBuf,
-    /// The agent negotiates by itself; the gateway opens, checks and reseals its handshakes.
-    #[serde(default)]
-    pub agent: bool,
-}
-
-impl HandshakeChoice {
-    /// The certificate and its key.
-    #[must_use]
-    pub fn identity(&self) -> IdentityFiles {
-        IdentityFiles { certificate: self.certificate.clone(), key: self.key.clone() }
-    }
 }
 
 /// A route that forwards messages to every member of a group.

@@ -9,7 +9,7 @@ use semgate_protocol::a2a::Version;
 use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
 use super::route::{CardChoice, Part, RouteConfig, Transport};
-use super::{AuthorityConfig, Config, ConfigFault, Listen};
+use super::{AuthorityConfig, Config, ConfigFault, HandshakeChoice, Listen};
 
 /// Fills in what depends on several settings, and makes paths relative to `base`.
 ///
@@ -91,6 +91,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
             locks(route)?;
         }
+        embeddings(route)?;
         contexts(route, &lines)?;
     }
     listeners(config)
@@ -335,6 +336,19 @@ fn locks(route: &RouteConfig) -> Result<(), ConfigFault> {
             "{asks} needs locks, which come from a handshake here or from a gateway with the same `lock_secret`"
         ),
     ))
+}
+
+/// Checks that models are stated only for an agent that does not negotiate by itself: signed offers cannot be changed.
+fn embeddings(route: &RouteConfig) -> Result<(), ConfigFault> {
+    let both = |choice: &&HandshakeChoice| choice.agent && !choice.embeddings.is_empty();
+    match route.agent.handshake.as_ref().filter(both) {
+        Some(_) => Err(fault(
+            route,
+            "handshake",
+            "without `embeddings` beside `agent`: the agent offers its own models",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Checks that an authority can publish some context of the route.

@@ -16,7 +16,7 @@ use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
 use crate::approvals::Approvals;
-use crate::config::{Config, Limits, Part, RouteConfig};
+use crate::config::{Config, HandshakeChoice, Limits, Part, RouteConfig};
 use crate::control::crls::{Lists, Stores};
 use crate::control::follow::{self, First, Memory, Recognisers, ScanFiles};
 use crate::fault::RunFault;
@@ -201,6 +201,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             answer_from_code_lists: route.speech.answer_from_code_lists,
             group: None,
             untyped: route.speech.untyped.clone(),
+            embeddings: route.agent.handshake.iter().flat_map(HandshakeChoice::models).collect(),
             undefined: route.speech.undefined,
             unnamed_tools: route.mcp.unnamed_tools,
             null_arguments: route.mcp.null_arguments,

@@ -9,7 +9,7 @@ const fn parties(route: &'static str, sender: &'static str, receiver: &'static s
 }
 
 fn session(id: u8, until: u64) -> InSession {
-    InSession { id: [id; 32], until }
+    InSession { id: [id; 32], until, model: None }
 }
 
 fn mood() -> Arc<Context> {

@@ -36,6 +36,15 @@ pub(super) fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &N
     ))
 }
 
+/// The refusal of a message whose sessions chose different embedding models: no vector fits both.
+pub(super) fn two_models() -> Refusal {
+    Refusal::new(
+        Code::LockMismatch,
+        "the message belongs to two sessions that chose different embedding models",
+    )
+    .with_hint("send a message under the lock of one session, and answer under the lock of the request")
+}
+
 /// The session of the message; its lock end is the earliest of all locks. None without a lock.
 pub(super) fn lock(
     case: &Inspection<'_>,
@@ -68,9 +77,12 @@ pub(super) fn lock(
             .with_hint("leave the lock out, or negotiate a new one")
             .with_detail(fault.to_string())
         })?;
-        if session.is_none_or(|earlier| held.expires_at() < earlier.until) {
-            session = Some(InSession { id: *held.session(), until: held.expires_at() });
-        }
+        let this = InSession { id: *held.session(), until: held.expires_at(), model: held.model() };
+        let (sooner, later) = match session {
+            Some(earlier) if earlier.until <= this.until => (earlier, Some(this)),
+            earlier => (this, earlier),
+        };
+        session = Some(sooner.also_of(later).ok_or_else(two_models)?);
     }
     Ok(session)
 }

@@ -173,10 +173,13 @@ impl Claim<'_> {
             self.urn,
         ];
         let mut out = Vec::with_capacity(256 + texts.iter().map(|text| text.len()).sum::<usize>());
-        part(&mut out, b"semgate lock v1");
+        part(&mut out, if self.model.is_some() { b"semgate lock v2" } else { b"semgate lock v1" });
         texts.iter().for_each(|text| part(&mut out, text.as_bytes()));
         part(&mut out, self.digest.as_bytes());
         part(&mut out, self.session);
+        if let Some(model) = self.model {
+            part(&mut out, model.as_str().as_bytes());
+        }
         part(&mut out, &self.expires_at.to_be_bytes());
         out
     }

@@ -92,8 +92,7 @@ fn leads_to_hidden<'p>(attributes: &Attributes, mut path: impl Iterator<Item = &
     let Some(member) = path.next().and_then(|name| attributes.members.get(name)) else { return false };
     match &member.kind {
         None => true,
-        Some(Kind::Record(inner)) => leads_to_hidden(inner, path),
-        Some(_) => false,
+        Some(kind) => kind.inner().is_some_and(|inner| leads_to_hidden(inner, path)),
     }
 }
 
@@ -109,8 +108,7 @@ fn hidden_names<'c>(attributes: &'c Attributes, names: &mut BTreeSet<&'c str>) {
 
 fn record(kind: &Kind) -> Option<&Attributes> {
     match kind {
-        Kind::Record(inner) => Some(inner),
         Kind::Set(items) => record(items),
-        _ => None,
+        other => other.inner(),
     }
 }
