@@ -62,7 +62,7 @@ fn attack_a_text_that_nobody_looked_at_is_no_text_without_suspicion() {
     for policy in [
         "forbid (principal, action, resource) when { context.scores.injection >= 75 };",
         "forbid (principal, action, resource) when { context.scores has unusual && context.scores.unusual > 9 };",
-        "forbid (principal, action, resource) when { context.scores == context.scores && false };",
+        "forbid (principal, action, resource) when { [context.scores].contains(context.scores) && context.scores.message_bytes > 9999 };",
     ] {
         let verdict = house(policy).ask(contingency(TextScores::NONE));
         assert!(matches!(verdict, Verdict::Errored { .. }), "{policy}: {verdict:?}");
