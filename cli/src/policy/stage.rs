@@ -223,10 +223,10 @@ impl PolicyStage {
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
-        let beside = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
+        let prose = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
         let message_bytes = content.len() as u64;
-        let scores = Scores { message_bytes, concepts: 1, ambiguous, beside, ..Scores::default() };
+        let scores = Scores { message_bytes, concepts: 1, ambiguous, beside: prose, ..Scores::default() };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,
