@@ -20,9 +20,9 @@ pub enum ScanJob {
     /// Show what a model was measured at, or what a threshold would do to an audit log
     Report(report::Report),
     /// Sign a model or a baseline for gateways
-    Sign(sign::Sign),
+    Sign(sign::SignScan),
     /// Verify a signed model or baseline
-    Verify(sign::Verify),
+    Verify(sign::VerifyScan),
 }
 
 /// Runs the job.

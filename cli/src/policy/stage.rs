@@ -225,13 +225,8 @@ impl PolicyStage {
         let spoken = binding(&case.protocol)?;
         let prose = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
-        let scores = Scores {
-            message_bytes: content.len() as u64,
-            concepts: 1,
-            ambiguous,
-            beside: prose,
-            ..Scores::default()
-        };
+        let message_bytes = content.len() as u64;
+        let scores = Scores { message_bytes, concepts: 1, ambiguous, beside: prose, ..Scores::default() };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,

@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// A file to sign.
 #[derive(Debug, Args)]
-pub struct Sign {
+pub struct SignScan {
     /// A baseline of `semgate scan learn`, or a model
     file: PathBuf,
     /// The signer's key (`semgate cert leaf --usage policy`)
@@ -38,7 +38,7 @@ pub struct Sign {
 
 /// A signed file to verify.
 #[derive(Debug, Args)]
-pub struct Verify {
+pub struct VerifyScan {
     /// The signed file
     file: PathBuf,
     /// Roots of the signers' certificates
@@ -49,7 +49,7 @@ pub struct Verify {
     signers: Vec<String>,
 }
 
-impl Sign {
+impl SignScan {
     /// Signs the file.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Sign {
     }
 }
 
-impl Verify {
+impl VerifyScan {
     /// Verifies the file.
     ///
     /// # Errors

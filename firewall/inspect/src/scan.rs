@@ -16,7 +16,7 @@ use scanner::FieldText;
 pub use scanner::{FieldBaseline, ScanField, TextScanner};
 pub(crate) use tail::Appended;
 
-use crate::{Code, Refusal, conform::Conformed, inspection::Turn, stream::TEXT};
+use crate::{Code, Refusal, conform::Conformed, inspection::Turn, negotiated_terms::VALUE, stream::TEXT};
 use semgate_contexts::{
     Shape,
     json::{Json, Object},
@@ -185,6 +185,10 @@ impl Asked<'_, '_, '_> {
             Some(fresh) => vec![FieldText { at: vec![TEXT], text: fresh }],
             None => texts_of(question),
         };
+        // no schema says anything of a term that two agents settled
+        let settled = question.value.get(VALUE).and_then(Json::as_str);
+        let settled = settled.filter(|_| self.conformed.is_learnt(self.position));
+        texts.extend(settled.map(|text| FieldText { at: Vec::new(), text }));
         let prose = self.conformed.resolved().message().prose_texts.iter();
         texts.extend(prose.map(|text| FieldText { at: Vec::new(), text }));
         let characters: usize = texts.iter().map(|one| one.text.chars().count()).sum();

@@ -1,6 +1,7 @@
 //! Questions out of an audit record, asked of another policy set. What the record did not keep is not known, and says so.
 
 mod approval;
+mod text_scores;
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
 use semgate_policies::{
     Circumstances, Credentials, FieldPath, Obligations, Parties, Question, Scores, Session, TEXT_SCORES,
-    TextScores, TextWants, Texts, TypedShape, Verdict, dotted, has_field,
+    Texts, TypedShape, Verdict, dotted, has_field,
 };
 
 use super::matrix::{Cell, settled};
@@ -101,7 +102,7 @@ impl Explainer {
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is not an object")?;
-            let scores = Scores { text: scored(kept)?, ..circumstances.scores };
+            let scores = Scores { text: text_scores::of(kept)?, ..circumstances.scores };
             let circumstances = Circumstances { scores, ..circumstances };
             let steps = around.get("steps").map_or(Ok(0), |_| number(around, "steps"))?;
             let pieces = Pieces { steps, ..self.pieces(parties, circumstances, kept)? };
@@ -379,25 +380,6 @@ impl Pieces<'_> {
             _ => Some(has_field(self.question.value, path)),
         }
     }
-}
-
-/// The scores of the text as they were made for the decision; a record holds those alone that a policy read.
-fn scored(kept: &Object<'_>) -> Result<TextScores, String> {
-    let Some(own) = kept.get("text").and_then(Json::as_object) else { return Ok(TextScores::NONE) };
-    let has = |name: &str| own.get(name).is_some();
-    let [hidden, markers, injection, unusual] = TEXT_SCORES.map(has);
-    let score = |name: &str| match own.get(name) {
-        None | Some(Json::Null) => Ok(None),
-        Some(_) => number(own, name).map(Some),
-    };
-    let [some_hidden, some_markers, some_injection, some_unusual] = TEXT_SCORES.map(score);
-    Ok(TextScores {
-        made: TextWants { hidden, markers, injection, unusual },
-        hidden: some_hidden?.unwrap_or_default(),
-        markers: some_markers?.unwrap_or_default(),
-        injection: some_injection?.unwrap_or_default(),
-        unusual: some_unusual?,
-    })
 }
 
 fn text<'a>(of: &'a Object<'a>, name: &str) -> Result<&'a str, String> {

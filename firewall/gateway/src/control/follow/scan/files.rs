@@ -139,7 +139,7 @@ impl ScanFiles {
         Looked { changed, faults }
     }
 
-    /// What the files say.
+    /// The model and the baselines of the accepted files.
     pub(crate) fn scanner(&self) -> Arc<TextScanner> {
         let mut model = Model::shipped();
         let mut baselines = Vec::new();
@@ -306,3 +306,6 @@ fn newest(memory: &Path) -> Result<Newest, String> {
         Err(why) => Err(why.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;
