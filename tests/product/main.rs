@@ -45,3 +45,4 @@ mod support;
 mod traces;
 mod trust;
 mod tutorial;
+mod vectors;

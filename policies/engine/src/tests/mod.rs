@@ -25,6 +25,7 @@ mod remembered;
 mod spaces;
 mod suspended;
 mod unions;
+mod vectors;
 mod versions;
 
 pub(crate) use house::*;
