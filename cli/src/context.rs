@@ -3,13 +3,16 @@
 mod check;
 mod diff;
 mod documents;
+mod export;
 mod files;
 mod import;
 mod listing;
 mod located;
 mod overrides;
 mod paged_listing;
+mod prompt;
 mod remote;
+mod serve_mcp;
 mod trusted_roots;
 
 pub use documents::Documents;
@@ -64,6 +67,10 @@ pub enum ContextJob {
         #[command(flatten)]
         keys: trusted_roots::Keys,
     },
+    /// Write a context as text for the system prompt of a model
+    Prompt(prompt::WritePrompt),
+    /// Serve the published contexts to models over MCP, on standard input and output, read-only
+    ServeMcp(serve_mcp::ServeMcp),
     /// Revoke a published version, for good
     Revoke(remote::Revocation),
     /// Suspend a published version
@@ -85,9 +92,12 @@ pub enum ContextJob {
         #[command(flatten)]
         at: AuthorityArgs,
     },
-    /// Draft a context from a live MCP server or agent card, to be reviewed and signed
+    /// Draft a context from a live server, an agent card or another schema language, to be reviewed and signed
     #[command(subcommand)]
     Import(import::Import),
+    /// Write a context in another language
+    #[command(subcommand)]
+    Export(export::Export),
     /// List the published contexts with their status
     List {
         #[command(flatten)]
@@ -106,6 +116,7 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,
+        ContextJob::Export(what) => export::run(what, json).await,
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
                 let reach = at.reach()?;
@@ -130,6 +141,8 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Fetch { context, out, proof, at, keys } => {
             remote::fetch(&keys.resolve(&at)?, &context, out.as_deref(), proof, json).await
         }
+        ContextJob::Prompt(prompt) => prompt.run(json).await,
+        ContextJob::ServeMcp(serve) => serve.run().await,
         ContextJob::Revoke(act) => act.run(json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,
         ContextJob::Resume(act) => act.run("resume", json).await,

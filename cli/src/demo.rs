@@ -4,6 +4,7 @@ mod attacks;
 mod people;
 mod scenes;
 mod stage;
+mod texts;
 
 use std::path::PathBuf;
 
@@ -71,6 +72,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
         Some(dir) => (dir, false),
         None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
     };
+    texts::add_policy(&dir)?;
     let running = up::start(&UpArgs::in_dir(&dir), &|what| tell!("{what}")).await?;
     let played = play(&running.up_dir, json).await;
     let stopped = running.stop().await;
@@ -94,6 +96,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
     }
     for act in [
         scenes::words,
+        texts::scores,
         scenes::money,
         attacks::poison,
         attacks::forms,

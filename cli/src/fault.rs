@@ -36,6 +36,16 @@ impl Finding {
     }
 }
 
+impl From<semgate_import::ImportFault> for Fault {
+    fn from(fault: semgate_import::ImportFault) -> Self {
+        let shown = Self::new(&fault.what);
+        match fault.hint {
+            Some(hint) => shown.hint(hint),
+            None => shown,
+        }
+    }
+}
+
 /// The exit status of a failure that is neither a refusal (3) nor a usage error (2).
 pub const FAILED: u8 = 1;
 /// The exit status of `say` when the gateway refused the message.

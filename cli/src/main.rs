@@ -53,6 +53,7 @@ mod profile;
 mod protect;
 mod sample_agent;
 mod say;
+mod scan;
 mod serving;
 mod settings;
 mod system;
@@ -122,6 +123,8 @@ enum Job {
     #[command(subcommand)]
     Policy(policy::PolicyJob),
     #[command(subcommand)]
+    Scan(scan::ScanJob),
+    #[command(subcommand)]
     Cert(cert::CertJob),
     #[command(subcommand)]
     Log(log::LogJob),
@@ -190,6 +193,7 @@ fn run(words: Cli, inherited: serving::Inherited) -> Result<u8, Fault> {
         Job::Firewall(job) => firewall::run(job, inherited, json),
         Job::Console(job) => console::run(job, json),
         Job::Policy(job) => policy::run(job, json),
+        Job::Scan(job) => scan::run(job, json),
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
         Job::Trust(job) => block_on(trust::run(job, json)),

@@ -1,7 +1,7 @@
 //! `semgate policy …`: checks policies before they go live, and explains decisions. For operators; no caller sees any of it.
 
 mod analysis;
-mod audit;
+pub mod audit;
 mod bundle;
 mod case;
 mod check;

@@ -7,7 +7,7 @@ mod tuf;
 mod verified;
 
 pub use recognise::{RecogniseArgs, WithdrawArgs};
-pub(crate) use verified::{LocalTrust, follow_once, root_statements};
+pub(crate) use verified::{LocalTrust, follow_once, keep_following, root_statements};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

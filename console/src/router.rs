@@ -100,6 +100,7 @@ fn closed_page(page: Page, visit: Visit) -> Pin<Box<dyn Future<Output = Answer> 
         Page::Contexts => boxed(contexts::list, visit),
         Page::Context => boxed(contexts::one, visit),
         Page::ContextText => boxed(contexts::text, visit),
+        Page::ContextPrompt => boxed(contexts::prompt, visit),
         Page::Compare => boxed(contexts::compare, visit),
         Page::Policies => boxed(policies::page, visit),
         Page::Matrix => boxed(policies::matrix, visit),

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use crate::canonical::jcs_of_document as jcs;
 use crate::digest::Digest;
+use crate::label::Labels;
+use crate::relation::Relation;
 use crate::term::{Shape, Term};
 use crate::urn::{ContextUrn, Prefix};
 use crate::vectors::{References, Space, Spaces};
@@ -14,7 +16,9 @@ use crate::{json, schema};
 
 mod envelope;
 mod fault;
+mod labels;
 mod reference;
+mod relations;
 mod terms;
 
 use envelope::Envelope;
@@ -46,6 +50,12 @@ pub struct DocumentLimits {
     pub max_codes: usize,
     /// Bytes of one code.
     pub max_code_bytes: usize,
+    /// Labels of one code list: a few for each code that a reader would look for. A label has at most `max_code_bytes`.
+    pub max_labels: usize,
+    /// Relations: as many as a reader can review.
+    pub max_relations: usize,
+    /// Bytes of the subject or object of a relation: a long IRI.
+    pub max_related_bytes: usize,
     /// Bytes of `title`.
     pub max_title_bytes: usize,
     /// Bytes of `description`: a page.
@@ -69,6 +79,9 @@ impl Default for DocumentLimits {
             max_code_lists: 64,
             max_codes: 8_192,
             max_code_bytes: 128,
+            max_labels: 8_192,
+            max_relations: 256,
+            max_related_bytes: 512,
             max_title_bytes: 256,
             max_description_bytes: 4_096,
             max_reference_vectors: 64,
@@ -120,6 +133,8 @@ pub struct Context {
     title: Option<String>,
     terms: BTreeMap<String, Term>,
     codes: BTreeMap<String, Vec<String>>,
+    labels: BTreeMap<String, Labels>,
+    relations: Vec<Relation>,
     references: Vec<Arc<Context>>,
     /// The document with borrowed schemas among its own definitions; none if it borrows nothing.
     bundle: Option<Value>,
@@ -223,6 +238,7 @@ impl Context {
             None => terms::compile(&envelope, limits)?,
             Some(bundle) => terms::compile(&envelope.rebound(bundle)?, limits)?,
         };
+        relations::check(&envelope.relations, &terms)?;
         let text = canonical.len() as u64;
         let (references, bundle) = bundle.map(|b| (b.references, b.document)).unzip();
         Ok(Context {
@@ -232,6 +248,8 @@ impl Context {
             title: envelope.title,
             terms,
             codes: envelope.codes,
+            labels: envelope.labels,
+            relations: envelope.relations,
             references: references.unwrap_or_default(),
             bundle,
             spaces,
@@ -257,6 +275,8 @@ impl Context {
             title: self.title.clone(),
             terms: self.terms.iter().map(|(name, term)| (name.clone(), term.retired())).collect(),
             codes: self.codes.clone(),
+            labels: self.labels.clone(),
+            relations: self.relations.clone(),
             references: self.references.iter().map(|other| Arc::new(other.retired())).collect(),
             bundle: self.bundle.clone(),
             spaces: self.spaces.clone(),
@@ -330,6 +350,21 @@ impl Context {
             return other.codes.get(name).map(Vec::as_slice);
         }
         self.codes.get(name).map(Vec::as_slice)
+    }
+
+    /// The names of its own code lists, in order.
+    pub fn code_lists(&self) -> impl Iterator<Item = &str> {
+        self.codes.keys().map(String::as_str)
+    }
+
+    /// The labels of its own code lists.
+    pub(crate) fn own_labels(&self) -> &BTreeMap<String, Labels> {
+        &self.labels
+    }
+
+    /// The relations that the document writes down, in its order. They judge no message.
+    pub fn relations(&self) -> &[Relation] {
+        &self.relations
     }
 
     /// The space of each embedding model that a schema of the document names, by the name of the model.

@@ -201,6 +201,20 @@ impl Shape {
         self.compiled.free_text.length_in(instance)
     }
 
+    /// Hands over each string in a member that the schema marks `x-free-text`, at any depth, with its position: member names of the
+    /// schema from the outside in, and `*` for an item of an array or a member that no schema names. As with
+    /// [`Shape::free_text_length`], all strings are handed over where deciding takes too many looks; then no position is known, and `*`
+    /// alone stands for it.
+    pub fn each_free_text<'i>(&'i self, instance: &'i Object<'_>, mut each: impl FnMut(&[&'i str], &'i str)) {
+        self.compiled.free_text.each_in(instance, &mut each);
+    }
+
+    /// The positions of free text that the schema marks, as JSON Pointers with `*` for any item or any member that no schema names: at
+    /// most `most`, sorted.
+    pub fn free_text_positions(&self, most: usize) -> Vec<String> {
+        self.compiled.free_text.positions(most)
+    }
+
     /// Returns true if [`Shape::has_free_text`] could be true of any instance.
     pub fn may_have_free_text(&self) -> bool {
         self.compiled.free_text.anywhere()

@@ -6,6 +6,7 @@ mod channels;
 mod client;
 mod console;
 mod credentials;
+mod definitions;
 mod grpc;
 mod humanlayer;
 mod js;

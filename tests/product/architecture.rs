@@ -7,6 +7,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 /// Each room with its floor, and the rooms of ours that it may use.
 const HOUSE: &[(&str, u8, &[&str])] = &[
     ("semgate-contexts", 0, &[]),
+    ("semgate-import", 1, &["semgate-contexts"]),
+    ("semgate-scan", 1, &["semgate-contexts"]),
     ("semgate-certs", 1, &["semgate-contexts"]),
     ("semgate-policies", 1, &["semgate-contexts"]),
     ("semgate-protocol", 1, &["semgate-contexts"]),
@@ -26,12 +28,17 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-certs",
             "semgate-policies",
             "semgate-approvals",
+            "semgate-scan",
             "semgate-protocol",
             "semgate-statement",
             "semgate-negotiation",
         ],
     ),
-    ("semgate-authority", 4, &["semgate-contexts", "semgate-certs", "semgate-policies", "semgate-statement"]),
+    (
+        "semgate-authority",
+        4,
+        &["semgate-contexts", "semgate-certs", "semgate-policies", "semgate-scan", "semgate-statement"],
+    ),
     (
         "semgate-gateway",
         4,
@@ -43,6 +50,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-statement",
             "semgate-negotiation",
             "semgate-approvals",
+            "semgate-scan",
             "semgate-inspect",
         ],
     ),
@@ -56,6 +64,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
         5,
         &[
             "semgate-contexts",
+            "semgate-import",
             "semgate-certs",
             "semgate-policies",
             "semgate-policy-analysis",
@@ -63,6 +72,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-statement",
             "semgate-negotiation",
             "semgate-approvals",
+            "semgate-scan",
             "semgate-inspect",
             "semgate-authority",
             "semgate-gateway",

@@ -7,7 +7,7 @@ use support::console::{AUDIT, Console, PEOPLE};
 use support::{SEMGATE, Up, wait_for};
 
 /// The pages, and the people who may open each: `v`iewer, a`u`ditor, `o`perator, `a`pprover. `bob.sre` has all roles.
-const PAGES: [(&str, &str, &[&str]); 27] = [
+const PAGES: [(&str, &str, &[&str]); 28] = [
     ("GET", "/", &["vi", "au", "op"]),
     ("GET", "/verdicts", &["vi", "au", "op"]),
     ("GET", "/decisions/none", &["au"]),
@@ -15,6 +15,7 @@ const PAGES: [(&str, &str, &[&str]); 27] = [
     ("GET", "/contexts", &["vi", "au", "op"]),
     ("GET", "/contexts/urn%3Acontexts%3Apayment%3Av1.1", &["vi", "au", "op"]),
     ("GET", "/contexts/urn%3Acontexts%3Apayment%3Av1.1/document.txt", &["vi", "au", "op"]),
+    ("GET", "/contexts/urn%3Acontexts%3Atravel%3Av2.2/prompt.txt", &["vi", "au", "op"]),
     ("GET", "/compare", &["vi", "au", "op"]),
     ("GET", "/policies", &["vi", "au", "op"]),
     ("GET", "/policies/matrix.txt", &["vi", "au", "op"]),
@@ -115,6 +116,16 @@ fn the_pages_show_the_running_system() {
         "{contexts}"
     );
     assert!(contexts.contains("<span class=\"good\">VALID</span>"), "{contexts}");
+    let travel = bob.page("/contexts/urn%3Acontexts%3Atravel%3Av2.2");
+    for relation in [
+        "<code>bookFlight/dest_code</code> same_as <code>https://schema.org/arrivalAirport</code>",
+        "<code>bookFlight</code> requires <code>bookFlight/date</code>",
+        "<a href=\"/contexts/urn%3Acontexts%3Atravel%3Av2.2/prompt.txt\">",
+    ] {
+        assert!(travel.contains(relation), "{relation}: {travel}");
+    }
+    let prompt = bob.page("/contexts/urn%3Acontexts%3Atravel%3Av2.2/prompt.txt");
+    assert!(prompt.starts_with("# Context urn:contexts:travel:v2.2\n"), "{prompt}");
     let compared = bob.page("/compare?old=urn:contexts:payment:v1.1&new=urn:contexts:payment:v2.0");
     assert!(compared.contains("breaking") && compared.contains("Counterexample"), "{compared}");
     let policies = bob.page("/policies");

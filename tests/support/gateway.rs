@@ -18,7 +18,7 @@ pub struct Gateway {
     pub people: SocketAddr,
     pub audit: PathBuf,
     pub child: Child,
-    config: PathBuf,
+    pub config: PathBuf,
 }
 
 impl Gateway {

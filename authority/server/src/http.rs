@@ -1,6 +1,7 @@
 //! The HTTP interface: public reads, writes of publishers, and fault answers.
 
 pub mod problem;
+mod prompt;
 
 mod admin;
 mod answer;
@@ -104,6 +105,8 @@ pub(crate) struct App {
     pub deltas: Arc<Semaphore>,
     /// The one permit for making the listing of contexts and its pages.
     pub listings: Arc<Semaphore>,
+    /// The one permit for writing prompts.
+    pub prompts: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<Clock>,
     /// Cached answers.

@@ -38,6 +38,7 @@ mod store;
 mod submit;
 mod version_numbers;
 pub mod witness;
+mod wordings;
 
 pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher, SettingFault, StartDocument};
 pub use fault::RunFault;
@@ -50,3 +51,4 @@ pub use pkcs11::signing_key;
 pub use restore::{Restored, restore};
 pub use run::{Bound, HeadTimes, Rebuilt, RoleStatus, Status, check, rebuild_index, run, status};
 pub use version_numbers::first_free_version;
+pub use wordings::{RULE as WORDING_RULE, SuspiciousWording, suspicious_wordings};

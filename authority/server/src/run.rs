@@ -261,6 +261,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
         deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),
+        prompts: Arc::new(Semaphore::new(1)),
         metrics,
         clock,
         log_key: sequencer.log.verifier().to_string(),

@@ -3,10 +3,11 @@
 //!
 //! The meaning of a set is not judged here: readers get names and bytes, and the signer.
 
+use crate::artefact::{self, ArtefactFault, Edition, Rules};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
-use semgate_certs::{ChainFault, Roots, SpiffeId, Thumbprint, Usage};
+use semgate_certs::{ChainFault, Roots, SpiffeId, Thumbprint};
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Digest, json::Fault};
 use std::fmt;
@@ -16,8 +17,7 @@ mod tests;
 
 /// `typ` of a policy bundle.
 pub const TYP: &str = "policy-bundle+jws";
-/// Seconds that a bundle may be dated ahead of the verifier's clock: the same as for heads.
-pub const MAX_AHEAD: u64 = 60;
+pub use crate::artefact::MAX_AHEAD;
 /// The longest file name that file systems take.
 const MAX_NAME: usize = 255;
 
@@ -198,6 +198,18 @@ impl From<JwsFault> for BundleFault {
     }
 }
 
+impl From<ArtefactFault> for BundleFault {
+    fn from(fault: ArtefactFault) -> Self {
+        match fault {
+            ArtefactFault::Jws(fault) => Self::Jws(fault),
+            ArtefactFault::Signer(id) => Self::Signer(id),
+            ArtefactFault::VersionOld { version, newest } => Self::VersionOld { version, newest },
+            ArtefactFault::VersionReused(version) => Self::VersionReused(version),
+            ArtefactFault::Ahead => Self::Ahead,
+        }
+    }
+}
+
 impl From<FormatFault> for BundleFault {
     fn from(fault: FormatFault) -> Self {
         Self::Format(fault)
@@ -259,29 +271,17 @@ pub fn sign(
 /// # Errors
 /// See [`BundleFault`]; the first in the order of `docs/spec/policy-bundle.md`.
 pub fn verify(bytes: &[u8], rules: &BundleRules<'_>, at: u64) -> Result<VerifiedBundle, BundleFault> {
-    let jws = General::read(bytes, TYP, rules.roots, rules.max_bytes)?;
-    let key = jws.key();
-    let (payload, leaf) = jws.verify(rules.roots, Usage::Policy, at)?;
-    let signer = leaf.spiffe().map_err(|_| BundleFault::Signer(String::new()))?;
-    if !rules.signers.contains(&signer) {
-        return Err(BundleFault::Signer(signer.as_str().to_owned()));
-    }
-    let bundle = read(&payload, rules.max_files)?;
-    if bundle.issued_at > at.saturating_add(MAX_AHEAD) {
-        return Err(BundleFault::Ahead);
-    }
+    let BundleRules { roots, signers, max_bytes, .. } = *rules;
+    let vouched = artefact::open(bytes, &Rules { typ: TYP, roots, signers, max_bytes }, at)?;
+    let bundle = read(&vouched.payload, rules.max_files)?;
+    let Bundle { version, issued_at, digest, .. } = bundle;
+    let edition = Edition { version, issued_at, digest };
+    edition.is_made(at)?;
     if rules.require_analysed && bundle.analysed.is_none() {
         return Err(BundleFault::NotAnalysed);
     }
-    match rules.newest {
-        Some((newest, _)) if bundle.version < newest => {
-            Err(BundleFault::VersionOld { version: bundle.version, newest })
-        }
-        Some((newest, digest)) if bundle.version == newest && bundle.digest != digest => {
-            Err(BundleFault::VersionReused(newest))
-        }
-        _ => Ok(VerifiedBundle { bundle, signer, key, not_after: leaf.not_after() }),
-    }
+    edition.follows(rules.newest)?;
+    Ok(VerifiedBundle { bundle, signer: vouched.signer, key: vouched.key, not_after: vouched.not_after })
 }
 
 /// Reads the manifest of a bundle with a verified signature.

@@ -8,6 +8,7 @@
 
 mod sha256;
 
+pub mod artefact;
 pub mod bundle;
 pub mod checkpoint;
 pub mod context;
@@ -26,6 +27,7 @@ pub mod proof;
 pub mod recognition;
 pub mod replay;
 pub mod root;
+pub mod scan_model;
 pub mod statement;
 pub mod status;
 #[doc(hidden)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
+use semgate_authority::{WORDING_RULE, suspicious_wordings};
 use semgate_contexts::Context;
 use semgate_contexts::compare::{CancelToken, CompareLimits, Verdict, compare_as};
 use semgate_contexts::lint::lint;
@@ -135,6 +136,10 @@ fn warnings(context: &Arc<Context>, others: &[Arc<Context>]) -> Vec<Warning> {
         .into_iter()
         .map(|one| Warning { pointer: one.pointer, rule: one.rule, what: one.what.to_owned() })
         .collect();
+    all.extend(suspicious_wordings(context).into_iter().map(|one| {
+        let what = one.what();
+        Warning { pointer: one.pointer, rule: WORDING_RULE, what }
+    }));
     all.extend(broken(context, others));
     let major = |other: &&Arc<Context>| {
         let (one, other) = (context.urn(), other.urn());

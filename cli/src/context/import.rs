@@ -1,16 +1,13 @@
-//! Drafts contexts from the self-descriptions of live servers and agents: to be reviewed and signed, never trusted as they are.
+//! Drafts contexts from the self-descriptions of live servers and agents, and from files in other schema languages: to be reviewed and signed, never trusted as they are.
 //!
 //! Nothing is widened silently. A part of a schema that the profile of contexts cannot keep is omitted if the standard asserts nothing by
 //! it. Otherwise `false`, which accepts nothing, replaces it. Both are reported on stderr.
 
 mod a2a;
-mod draft;
 mod endpoint;
+mod files;
 mod forms;
 mod mcp;
-mod names;
-mod refs;
-mod schema;
 mod unreadable_tools;
 
 use std::path::{Path, PathBuf};
@@ -18,9 +15,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use semgate_contexts::schema::refused_in_free_text;
 use semgate_contexts::{Context, library};
+use semgate_import::draft::{Draft, Naming, Part};
+use semgate_import::{ContextDraft, names};
 use serde_json::Value;
 
-use self::draft::{Draft, Naming, Part};
 use crate::fault::{Doing, Fault};
 use crate::system::write_new;
 
@@ -33,6 +31,24 @@ pub enum Import {
     /// The skills of an A2A agent card, as tasks with open questions
     #[command(disable_version_flag = true)]
     A2a(From),
+    /// The messages and methods of Protobuf, in their JSON form
+    #[command(disable_version_flag = true)]
+    Protobuf(files::ProtobufFiles),
+    /// The operations of OpenAPI 3.0 or 3.1, as tasks
+    #[command(disable_version_flag = true)]
+    Openapi(files::OpenapiFile),
+    /// A JSON Schema, or some of its definitions, as concepts
+    #[command(disable_version_flag = true)]
+    Jsonschema(files::SomeOfFile),
+    /// The intents of a `schema.json` of Schema-Guided Dialogue, as tasks
+    #[command(disable_version_flag = true)]
+    Sgd(files::SomeOfFile),
+    /// Skills and domains of the Open Agentic Schema Framework, as code lists
+    #[command(disable_version_flag = true)]
+    Oasf(files::ClassFiles),
+    /// SHACL shapes and OWL classes of a graph, as concepts
+    #[command(disable_version_flag = true)]
+    Rdf(files::GraphFile),
 }
 
 /// The server, and the name of the draft.
@@ -69,6 +85,12 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
             let (draft, name) = a2a::draft(&from).await?;
             (from, draft, name)
         }
+        Import::Protobuf(files) => return write_draft(files.draft()?, json),
+        Import::Openapi(file) => return write_draft(file.draft()?, json),
+        Import::Jsonschema(file) => return write_draft(file.json_schema()?, json),
+        Import::Sgd(file) => return write_draft(file.sgd()?, json),
+        Import::Oasf(files) => return write_draft(files.draft()?, json),
+        Import::Rdf(file) => return write_draft(file.draft()?, json),
     };
     let mut parts = parts(&mut draft, &from, &name)?;
     for drafted in parts.iter_mut().flat_map(|part| &mut part.tasks) {
@@ -103,11 +125,17 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     Ok(0)
 }
 
+/// Writes a draft from files.
+fn write_draft((target, draft): (files::DraftTarget, ContextDraft), json: bool) -> Result<u8, Fault> {
+    target.write(&draft, json)?;
+    Ok(0)
+}
+
 /// The documents of a draft, named after the server unless `from` says otherwise.
 fn parts(draft: &mut Draft, from: &From, name: &str) -> Result<Vec<Part>, Fault> {
     let line = from.line.clone().unwrap_or_else(|| names::label(name));
     let title = name.chars().filter(|c| !refused_in_free_text(*c)).take(64).collect::<String>();
-    draft.parts(&Naming { line: &line, version: &from.version, title: &title })
+    Ok(draft.parts(&Naming { line: &line, version: &from.version, title: &title })?)
 }
 
 /// The card of an A2A agent.

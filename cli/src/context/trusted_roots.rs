@@ -8,8 +8,8 @@ use semgate_certs::Roots;
 use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
 use semgate_statement::{
-    CheckpointRules, Lines, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled, TextProofFault, Trust,
-    View,
+    CheckpointRules, Follower, Lines, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled,
+    TextProofFault, Trust, View,
 };
 
 use super::files::verified;
@@ -83,9 +83,17 @@ impl AuthorityKeys {
     /// # Errors
     /// No answer; it fails verification, or is too old; no log key is known.
     pub async fn view(&self) -> Result<Arc<View>, Fault> {
+        Ok(self.follower().await?.view())
+    }
+
+    /// As [`AuthorityKeys::view`], with the follower, which can follow on.
+    ///
+    /// # Errors
+    /// As [`AuthorityKeys::view`].
+    pub async fn follower(&self) -> Result<Follower, Fault> {
         let trust = self.trust_list(&read_roots(&self.reach.roots)?).await?;
         match follow_once(&self.reach, &self.local(&trust), Lines::All).await? {
-            Some((_, follower)) => Ok(follower.view()),
+            Some((_, follower)) => Ok(follower),
             None => Err(Fault::new("no log key is known: the authority has no trust list yet")
                 .hint("give the key of its log with `--log-key`")),
         }

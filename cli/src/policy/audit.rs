@@ -39,6 +39,11 @@ impl<'a> Entry<'a> {
         self.0.get("asked")?.as_object()
     }
 
+    /// A member that is an object.
+    pub fn object(&self, name: &str) -> Option<&'a Object<'a>> {
+        self.0.get(name)?.as_object()
+    }
+
     /// A member with a list of names; empty without it.
     pub fn names(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.0.get(name).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)

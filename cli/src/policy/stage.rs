@@ -7,7 +7,7 @@ use bytes::Bytes;
 use semgate_contexts::{Context, ContextUrn, Performative, json};
 use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
-    Route, RouteOptions, TextParts, asks_ambiguously,
+    Route, RouteOptions, TextParts, TextScanner, asks_ambiguously,
 };
 use semgate_policies::{
     Approval, Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict, demands,
@@ -225,7 +225,8 @@ impl PolicyStage {
         let spoken = binding(&case.protocol)?;
         let prose = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
-        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside: prose };
+        let message_bytes = content.len() as u64;
+        let scores = Scores { message_bytes, concepts: 1, ambiguous, beside: prose, ..Scores::default() };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,
@@ -246,6 +247,7 @@ impl PolicyStage {
             direction: case.direction.as_str(),
             circumstances,
         };
+        let question = semgate_inspect::scan::offline(&TextScanner::shipped(), &self.policies, question);
         Ok(CaseOutcome::of(&self.policies.decide(&question), &question, case.steps))
     }
 

@@ -2,14 +2,17 @@
 //! log. Also the chains whose issuing certificates a first list would name.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use semgate_certs::{Chain, Roots, Thumbprint, Usage, verify_chain};
 use semgate_contexts::Prefix;
 use semgate_statement::head::HeadFault;
 use semgate_statement::{
     Answer, FollowFault, Follower, FollowerConfig, KeyList, Lines, LogVerifier, RootAct, RootEntry,
-    Statement, Step, Trust,
+    Statement, Step, Trust, View,
 };
+use tokio::sync::watch;
 
 use crate::authority_client::AuthorityClient;
 use crate::fault::{Doing, Fault};
@@ -87,6 +90,38 @@ async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Follo
         return Err(unlisted(key));
     }
     Ok(follower)
+}
+
+/// Follows on, and shows each view that is verified. A failure keeps the last one, which is stale by its own time; it is reported on standard
+/// error when it changes. Ends only if nobody takes views any more.
+pub(crate) async fn keep_following(
+    reach: &AuthorityClient,
+    mut follower: Follower,
+    views: watch::Sender<Arc<View>>,
+) {
+    let mut trouble = String::new();
+    while !views.is_closed() {
+        let request = match follower.next(now()) {
+            Step::Get(request) => request,
+            Step::Idle { until } => {
+                tokio::time::sleep(Duration::from_secs(until.saturating_sub(now()).max(1))).await;
+                continue;
+            }
+        };
+        let outcome = match reach.get(&request.path).await {
+            Ok(reply) => {
+                let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
+                follower.answer(&request.path, answer, now())
+            }
+            Err(_) => follower.unreachable(&request.path, now()),
+        };
+        let fault = outcome.err().map(|fault| fault.to_string()).unwrap_or_default();
+        if fault != trouble && !fault.is_empty() {
+            tell!("the authority cannot be followed, and the last good view stays: {fault}");
+        }
+        trouble = fault;
+        views.send_replace(follower.view());
+    }
 }
 
 /// The fault for the caller; an old or missing file is no evidence against anybody.

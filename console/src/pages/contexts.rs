@@ -1,9 +1,10 @@
 //! Contexts and versions: status, floor and reason of each, one document, and the comparison of two versions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use askama::Template;
-use semgate_contexts::{ContextUrn, Prefix};
+use semgate_contexts::{Context, ContextUrn, Prefix, Relation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -113,6 +114,9 @@ struct ContextPage {
     title: Option<String>,
     description: Option<String>,
     terms: Vec<(&'static str, String)>,
+    /// Those of the document, then those that its schemas imply.
+    relations: Vec<Relation>,
+    has_prompt: bool,
     history: Vec<Logged>,
     others: Vec<String>,
     may_act: bool,
@@ -150,10 +154,20 @@ pub(crate) async fn one(visit: Visit) -> Answer {
         terms: terms.collect(),
         others: all.iter().filter(of_line).map(|one| one.urn.clone()).collect(),
         document: serde_json::to_string_pretty(&read).map_err(Trouble::internal)?,
+        relations: relations(&visit, &listed.urn).await,
+        has_prompt: matches!(listed.status.as_str(), "VALID" | "DEPRECATED"),
         history,
         listed,
         may_act: visit.session.person.roles.contains(&crate::roles::Role::Operator),
     })
+}
+
+/// Relations are an addition: a document that this version cannot read has none.
+async fn relations(visit: &Visit, urn: &str) -> Vec<Relation> {
+    let all = visit.app.library.contexts(&visit.app.authority()).await.unwrap_or_default();
+    let one = all.iter().find(|context| context.urn().as_str() == urn);
+    let written = |context: &Arc<Context>| [context.relations(), &context.derived_relations()].concat();
+    one.map(written).unwrap_or_default()
 }
 
 impl ContextPage {
@@ -167,6 +181,14 @@ impl ContextPage {
 pub(crate) async fn text(visit: Visit) -> Answer {
     let (.., canonical) = version(&visit).await?;
     text_file(canonical, "attachment; filename=\"document.txt\"")
+}
+
+/// `GET /contexts/{urn}/prompt.txt`: as the authority writes it for models.
+pub(crate) async fn prompt(visit: Visit) -> Answer {
+    let (authority, urn) = (visit.app.authority(), visit.segment("urn")?);
+    let urn = parsed(urn).ok_or_else(|| Trouble::missing("This authority publishes no such version."))?;
+    let reply = authority.get(&format!("/v1/contexts/{urn}/prompt")).await?;
+    text_file(reply.body, "attachment; filename=\"prompt.txt\"")
 }
 
 /// The comparison of two versions (`docs/spec/compatibility.md`).

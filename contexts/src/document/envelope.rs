@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::reference::Bundle;
-use super::{DocumentFault, DocumentLimits};
+use super::{DocumentFault, DocumentLimits, labels, relations};
+use crate::label::Labels;
+use crate::relation::Relation;
 use crate::schema::Parts;
 use crate::urn::{ContextUrn, Prefix};
 
@@ -17,8 +19,18 @@ const CONTROL_LINE: &str = "snl";
 pub const RESERVED_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
 
 /// The members of a document.
-pub const DOCUMENT_MEMBERS: [&str; 8] =
-    ["context", "title", "description", "concepts", "tasks", "codes", "references", "$defs"];
+pub const DOCUMENT_MEMBERS: [&str; 10] = [
+    "context",
+    "title",
+    "description",
+    "concepts",
+    "tasks",
+    "codes",
+    "labels",
+    "relations",
+    "references",
+    "$defs",
+];
 
 /// The members of a task.
 pub const TASK_MEMBERS: [&str; 4] = ["parameters", "results", "performatives", "x-require-approval"];
@@ -33,6 +45,9 @@ pub(super) struct Envelope<'d> {
     pub(super) concepts: &'d Map<String, Value>,
     pub(super) tasks: BTreeMap<&'d str, Task<'d>>,
     pub(super) codes: BTreeMap<String, Vec<String>>,
+    pub(super) labels: BTreeMap<String, Labels>,
+    /// Their names are not looked up yet.
+    pub(super) relations: Vec<Relation>,
     pub(super) defs: &'d Map<String, Value>,
     /// Vectors by name and model; their content is checked with the schemas.
     pub(super) references: &'d Map<String, Value>,
@@ -78,6 +93,8 @@ impl<'d> Envelope<'d> {
         }
         check_namespace(&urn, concepts, tasks)?;
         let codes = codes(section(document, "codes")?, limits)?;
+        let labels = labels::read(document, &codes, limits)?;
+        let relations = relations::read(document, limits)?;
         let references = section(document, "references")?;
         let named = |name: &String| {
             concepts.contains_key(name)
@@ -87,7 +104,7 @@ impl<'d> Envelope<'d> {
         check_references(references, &named, limits)?;
         let tasks = tasks.iter().map(|(name, task)| Ok((name.as_str(), read_task(name, task)?)));
         let tasks = tasks.collect::<Result<_, DocumentFault>>()?;
-        Ok(Envelope { urn, title, concepts, tasks, codes, defs, references })
+        Ok(Envelope { urn, title, concepts, tasks, codes, labels, relations, defs, references })
     }
 
     /// The parts that its schemas refer to.
@@ -108,6 +125,8 @@ impl<'d> Envelope<'d> {
             concepts: section(document, "concepts")?,
             tasks: tasks.collect::<Result<_, DocumentFault>>()?,
             codes,
+            labels: self.labels.clone(),
+            relations: self.relations.clone(),
             defs: section(document, "$defs")?,
             references: section(document, "references")?,
         })
@@ -127,31 +146,36 @@ fn remove(document: &mut Value, path: &str) -> bool {
     above.is_some_and(|members| members.remove(&name).is_some())
 }
 
-fn member(path: &str, what: &'static str) -> DocumentFault {
+pub(super) fn member(path: &str, what: &'static str) -> DocumentFault {
     DocumentFault::Member { path: path.to_owned(), what }
 }
 
 /// A path of the document. Unknown names are truncated, since they stand in error text.
-fn path(segments: &[&str]) -> String {
+pub(super) fn path(segments: &[&str]) -> String {
     let cut: Vec<String> = segments.iter().map(|segment| segment.chars().take(64).collect()).collect();
     crate::schema::pointer(&cut)
 }
 
-fn within(path: &str, what: &'static str, count: usize, limit: usize) -> Result<(), DocumentFault> {
+pub(super) fn within(
+    path: &str,
+    what: &'static str,
+    count: usize,
+    limit: usize,
+) -> Result<(), DocumentFault> {
     if count > limit {
         return Err(DocumentFault::TooMany { path: path.to_owned(), what, limit });
     }
     Ok(())
 }
 
-fn closed(map: &Map<String, Value>, at: &str, known: &[&str]) -> Result<(), DocumentFault> {
+pub(super) fn closed(map: &Map<String, Value>, at: &str, known: &[&str]) -> Result<(), DocumentFault> {
     match map.keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(member(&(at.to_owned() + &path(&[name])), "unknown member")),
         None => Ok(()),
     }
 }
 
-fn section<'d>(
+pub(super) fn section<'d>(
     document: &'d Map<String, Value>,
     name: &str,
 ) -> Result<&'d Map<String, Value>, DocumentFault> {
@@ -178,7 +202,7 @@ fn text(
 }
 
 /// A letter, then letters, digits and underscores; at most 64.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -187,6 +187,25 @@ fn free_text_is_seen_only_where_it_stands_and_is_not_empty() {
 }
 
 #[test]
+fn free_text_is_handed_over_with_its_position() {
+    let document = r##"{"context":"urn:contexts:t:v1.0","concepts":{"c":{"type":"object",
+        "properties":{"a":{"type":"string","x-free-text":true,"maxLength":9},"b":{"type":"string","maxLength":9},
+            "s":{"type":"array","maxItems":9,"items":{"$ref":"#/$defs/part"}},
+            "m":{"type":"object","additionalProperties":{"$ref":"#/$defs/part"}}}}},
+        "$defs":{"part":{"type":"object","properties":{"t/x":{"type":"string","x-free-text":true,"maxLength":9}}}}}"##;
+    let context =
+        Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+    let shape = ask(&context, "c");
+    assert_eq!(shape.free_text_positions(9), ["/a", "/m/*/t~1x", "/s/*/t~1x"]);
+    assert_eq!(shape.free_text_positions(1).len(), 1);
+    let instance = r#"{"a":"one","b":"code","s":[{"t/x":"two"},{"t/x":"three"}],"m":{"k":{"t/x":"four"}}}"#;
+    let read = json::read(instance.as_bytes(), &json::Limits::default()).unwrap();
+    let mut seen = Vec::new();
+    shape.each_free_text(read.as_object().unwrap(), |at, text| seen.push(format!("{} {text}", at.join("."))));
+    assert_eq!(seen, ["a one", "s.*.t/x two", "s.*.t/x three", "m.*.t/x four"]);
+}
+
+#[test]
 fn the_handshake_vocabulary_takes_what_the_handshake_says() {
     let snl = shipped("snl-v1.0");
     let signed = json!({"jws": "e30.e30.AAAA", "x5c": ["MIIB"]});

@@ -50,18 +50,45 @@ impl FreeText {
 
     /// True if a string that is not empty stands where the schema has free text, or if telling takes too many looks.
     pub(crate) fn is_in(&self, instance: &Object<'_>) -> bool {
-        let mut search = Search { map: &self.map, looks: LOOKS, sum: None };
+        let mut search = Search { map: &self.map, looks: LOOKS, take: Take::First, at: Vec::new() };
         search.object(&[self.root], instance) || search.looks == 0
     }
 
     /// The characters of all strings in places with free text. Counts all strings if deciding takes too many looks.
     pub(crate) fn length_in(&self, instance: &Object<'_>) -> u64 {
-        let mut search = Search { map: &self.map, looks: LOOKS, sum: Some(0) };
+        let mut sum = 0_u64;
+        self.each_in(instance, &mut |_, text| sum = sum.saturating_add(text.chars().count() as u64));
+        sum
+    }
+
+    /// Hands over each string in a place with free text, with its position. Hands over all strings if deciding takes too many looks.
+    pub(crate) fn each_in<'i>(&'i self, instance: &'i Object<'_>, each: Each<'_, 'i>) {
+        let mut texts: Vec<(Vec<&'i str>, &'i str)> = Vec::new();
+        let mut take = |at: &[&'i str], text: &'i str| texts.push((at.to_vec(), text));
+        let mut search = Search { map: &self.map, looks: LOOKS, take: Take::Each(&mut take), at: Vec::new() };
         search.object(&[self.root], instance);
         match search.looks {
-            0 => characters_of_members(instance),
-            _ => search.sum.unwrap_or(0),
+            0 => strings_of_members(instance, &mut |text| each(&[ANY], text)),
+            _ => texts.iter().for_each(|(at, text)| each(at, text)),
         }
+    }
+
+    /// Positions of free text, sorted; at most `most`, and of at most as many steps as a schema nests.
+    pub(crate) fn positions(&self, most: usize) -> Vec<String> {
+        let mut all = BTreeSet::new();
+        let mut open = vec![(self.view(), String::new())];
+        let mut looks = LOOKS_OF_POSITIONS;
+        while let (Some((view, at)), true) = (open.pop(), looks > 0 && all.len() < most) {
+            looks -= 1;
+            if view.is_text() {
+                all.insert(at.clone());
+            }
+            let inside = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let named = view.names().map(|name| (view.member(Some(name)), inside(name)));
+            let others = [(view.member(None), inside(ANY)), (view.item(), inside(ANY))];
+            open.extend(named.chain(others).filter(|(view, _)| view.leads()));
+        }
+        all.into_iter().collect()
     }
 
     /// Returns true if any instance could hold some.
@@ -145,17 +172,36 @@ impl FreeTextMap {
 /// Free looks for each instance. Few schemas look at one value in documents that people write.
 const LOOKS: usize = 64;
 
-/// One walk over an instance: a search for the first free text, or the sum of the characters of all.
-struct Search<'m> {
+/// The step of a position into an array, or to a member that no schema names.
+const ANY: &str = "*";
+
+/// Looks for positions in one schema: more than documents hold, and a bound for schemas that refer to themselves.
+const LOOKS_OF_POSITIONS: usize = 4_096;
+
+/// Takes a string with its position.
+type Each<'f, 'i> = &'f mut dyn FnMut(&[&'i str], &'i str);
+
+/// The strings that a walk is about.
+enum Take<'f, 'i> {
+    /// The first alone that is not empty.
+    First,
+    /// All of them.
+    Each(Each<'f, 'i>),
+}
+
+/// One walk over an instance.
+struct Search<'m, 'f, 'i> {
     map: &'m FreeTextMap,
     /// Looks of schemas at values that are left. Without any, there is no answer.
     looks: usize,
-    sum: Option<u64>,
+    take: Take<'f, 'i>,
+    /// The position; empty in a search for the first.
+    at: Vec<&'i str>,
 }
 
-impl<'m> Search<'m> {
+impl<'m: 'i, 'i> Search<'m, '_, 'i> {
     /// Returns true when the search may end.
-    fn object(&mut self, nodes: &[usize], object: &Object<'_>) -> bool {
+    fn object(&mut self, nodes: &[usize], object: &'i Object<'_>) -> bool {
         let map = self.map;
         let leading: Vec<&'m Position> = map.leading(nodes).collect();
         !leading.is_empty()
@@ -163,11 +209,16 @@ impl<'m> Search<'m> {
                 let inside = |node: &'m Position| {
                     node.properties.get(name).into_iter().flatten().chain(&node.others).copied()
                 };
-                self.value(once_each(leading.iter().flat_map(|node| inside(node))), value)
+                let step =
+                    if leading.iter().any(|node| node.properties.contains_key(name)) { name } else { ANY };
+                self.at.push(step);
+                let ends = self.value(once_each(leading.iter().flat_map(|node| inside(node))), value);
+                self.at.pop();
+                ends
             })
     }
 
-    fn value(&mut self, nodes: Vec<usize>, value: &Json<'_>) -> bool {
+    fn value(&mut self, nodes: Vec<usize>, value: &'i Json<'_>) -> bool {
         if nodes.is_empty() {
             return false;
         }
@@ -177,17 +228,20 @@ impl<'m> Search<'m> {
         }
         let map = self.map;
         match value {
-            Json::String(text) if map.leading(&nodes).any(|node| node.text) => match &mut self.sum {
-                None => !text.is_empty(),
-                Some(sum) => {
-                    *sum = sum.saturating_add(text.chars().count() as u64);
+            Json::String(text) if map.leading(&nodes).any(|node| node.text) => match &mut self.take {
+                Take::First => !text.is_empty(),
+                Take::Each(each) => {
+                    each(&self.at, text);
                     false
                 }
             },
             Json::Object(object) => self.object(&nodes, object),
             Json::Array(items) => {
                 let inside = once_each(map.leading(&nodes).flat_map(|node| node.items.iter().copied()));
-                items.iter().any(|item| self.value(inside.clone(), item))
+                self.at.push(ANY);
+                let ends = items.iter().any(|item| self.value(inside.clone(), item));
+                self.at.pop();
+                ends
             }
             _ => false,
         }
@@ -205,16 +259,16 @@ fn once_each(nodes: impl Iterator<Item = usize>) -> Vec<usize> {
     nodes
 }
 
-fn characters_of_members(object: &Object<'_>) -> u64 {
-    object.iter().map(|(_, value)| characters(value)).fold(0, u64::saturating_add)
+fn strings_of_members<'i>(object: &'i Object<'_>, each: &mut dyn FnMut(&'i str)) {
+    object.iter().for_each(|(_, value)| strings(value, each));
 }
 
-fn characters(value: &Json<'_>) -> u64 {
+fn strings<'i>(value: &'i Json<'_>, each: &mut dyn FnMut(&'i str)) {
     match value {
-        Json::String(text) => text.chars().count() as u64,
-        Json::Array(items) => items.iter().map(characters).fold(0, u64::saturating_add),
-        Json::Object(object) => characters_of_members(object),
-        _ => 0,
+        Json::String(text) => each(text),
+        Json::Array(items) => items.iter().for_each(|item| strings(item, each)),
+        Json::Object(object) => strings_of_members(object, each),
+        _ => {}
     }
 }
 

@@ -17,6 +17,7 @@ mod reload;
 mod retired;
 mod route;
 mod rules;
+mod scan;
 mod schema;
 mod traces;
 mod trust;
@@ -50,6 +51,7 @@ pub use route::{
     A2aOptions, AgentOptions, CardChoice, GroupOptions, L8Options, McpOptions, OwnedOptions, Part,
     RouteConfig, SpeechOptions, Transport,
 };
+pub use scan::ScanConfig;
 pub use traces::{Share, TracesConfig};
 pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 
@@ -161,6 +163,8 @@ pub struct Config {
     pub approvals: Option<ApprovalsConfig>,
     /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
+    /// Signed model and baselines of text scores; without them the model in the program counts.
+    pub scan: Option<ScanConfig>,
     /// All limits.
     #[serde(default)]
     pub limits: Limits,

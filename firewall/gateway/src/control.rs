@@ -9,5 +9,6 @@ pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod persistence;
 pub(crate) mod policy_state;
+pub(crate) mod scan_state;
 pub(crate) mod traces;
 mod verdicts;

@@ -10,9 +10,9 @@
 mod answer;
 
 use crate::{Code, Refusal, conform::Definition};
-use semgate_contexts::{Context, FieldType, json::Json};
+use semgate_contexts::{Context, Parameter, json::Json};
 use semgate_protocol::Instance;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 pub use answer::Clarification;
 pub(crate) use answer::{Question, answerable};
@@ -23,49 +23,6 @@ pub(crate) const QUESTION: &str = crate::meter::AMBIGUOUS;
 pub(crate) const OPTIONS: &str = "parameter_options";
 /// The member of both that names the parameter.
 pub(crate) const PARAMETER: &str = "parameter";
-
-/// A context's definition of a parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parameter<'c> {
-    /// True if some member of this name takes values outside every list.
-    open: bool,
-    /// Code lists of the members with this name.
-    lists: BTreeSet<&'c str>,
-}
-
-impl<'c> Parameter<'c> {
-    /// The context's definition of a parameter; `None` if no member has this name.
-    pub(crate) fn of(context: &'c Context, name: &str) -> Option<Self> {
-        let mut parameter = Self::default();
-        context.each_parameter(|own, field| {
-            if own == name {
-                match codes_of(&field.kind) {
-                    Some(list) => drop(parameter.lists.insert(list)),
-                    None => parameter.open = true,
-                }
-            }
-        });
-        (parameter.open || !parameter.lists.is_empty()).then_some(parameter)
-    }
-
-    /// The only code list of the parameter; `None` if it has several lists or an open member.
-    pub(crate) fn list(&self) -> Option<&'c str> {
-        let mut lists = self.lists.iter();
-        match (self.open, lists.next(), lists.next()) {
-            (false, Some(only), None) => Some(only),
-            _ => None,
-        }
-    }
-}
-
-/// Code list of a code or of an array of codes.
-fn codes_of(kind: &FieldType) -> Option<&str> {
-    match kind.present() {
-        FieldType::Text { code_list, .. } => code_list.as_deref(),
-        FieldType::Array(items) => codes_of(items),
-        _ => None,
-    }
-}
 
 /// Checks that a question or answer of the control vocabulary uses names and codes of the context. Other
 /// concepts pass.

@@ -6,6 +6,7 @@ use crate::{
     inspection::Inspection,
     missing_fields,
     resolve::{Resolved, is_step},
+    scan::Scans,
     shadow::beside_unfit,
     term_negotiation::{self, Meaning},
     tools,
@@ -24,6 +25,7 @@ pub struct Conformed<'c, 'j> {
     resolved: Resolved<'c, 'j>,
     definitions: Vec<Definition<'c>>,
     teaches: Vec<Meaning>,
+    scans: Scans,
 }
 
 /// The definition of an instance, in the order of the message's instances.
@@ -71,7 +73,9 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
         }
     };
     match fit(&terms, &resolved) {
-        Ok((definitions, teaches)) => Ok(Conformed { resolved, definitions, teaches }),
+        Ok((definitions, teaches)) => {
+            Ok(Conformed { resolved, definitions, teaches, scans: Scans::default() })
+        }
         Err(refusal) => {
             let concepts = terms.iter().map(|(_, term, origin)| origin.name(term)).collect();
             let facts = Facts { concepts, shadow: beside_unfit(&resolved), ..resolved.facts() };
@@ -320,11 +324,23 @@ impl<'c, 'j> Conformed<'c, 'j> {
         self.definitions.iter().zip(&self.resolved.message().instances)
     }
 
+    /// Scores of text that were made for this message.
+    pub(crate) fn scans(&self) -> &Scans {
+        &self.scans
+    }
+
+    /// Returns true if the two agents settled the concept at this position between themselves.
+    pub(crate) fn is_learnt(&self, position: usize) -> bool {
+        self.definitions.get(position).is_some_and(|definition| definition.origin == Origin::Learnt)
+    }
+
     /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         let concepts =
             self.definitions.iter().map(|definition| definition.origin.name(definition.term)).collect();
         let learnt = self.teaches.iter().map(|meaning| meaning.name.clone()).collect();
-        Facts { concepts, learnt, ..self.resolved.facts() }
+        let scored = self.scans.all();
+        let scan_model = (!scored.is_empty()).then(|| self.case().generation.scanner().model());
+        Facts { concepts, learnt, scored, scan_model, ..self.resolved.facts() }
     }
 }

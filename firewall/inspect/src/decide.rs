@@ -7,9 +7,10 @@ use crate::{
     approval::{self, Demands},
     conform::{Conformed, Definition, Origin, too_complex, without},
     inspection::{Inspection, Look},
-    joined_texts,
+    joined_texts::{self, Part},
     meter::AMBIGUOUS,
     resolve::Resolved,
+    scan::{self, Appended},
     shadow::{Differs, compare, cut_of},
     tools,
 };
@@ -43,7 +44,11 @@ pub struct Decided<'c, 'j> {
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
-        Look::Decides => (compare(&conformed, &asked), kept(&conformed, None)),
+        Look::Decides => {
+            let shadow = compare(&conformed, &asked);
+            scan::count(&conformed);
+            (shadow, kept(&conformed, None))
+        }
         Look::Beforehand => (None, None),
     };
     match asked {
@@ -76,6 +81,13 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let (around, steps) = (circumstances(conformed), || approval::steps(conformed));
     for (position, (definition, instance)) in conformed.instances().enumerate() {
         let question = question(case, definition, instance, around);
+        let question = match scan::alone(conformed, policies, position, question) {
+            Ok(question) => question,
+            Err(refusal) => {
+                tally.deny(refusal, Texts::default());
+                continue;
+            }
+        };
         let verdict = match definition.origin {
             Origin::Signed => policies.decide(&question),
             Origin::Learnt => policies.decide_learnt(&question),
@@ -108,9 +120,15 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     }
     if tally.denial.is_none() {
         let asked =
-            joined_texts::each(conformed, Some(policies), around, |definition, instance, question| {
-                tally.whole(policies, definition, instance, question, &steps);
-            });
+            joined_texts::each(
+                conformed,
+                Some(policies),
+                around,
+                |last, part, question| match scan::together(conformed, policies, last, *question) {
+                    Ok(question) => tally.whole(policies, part, &question, &steps),
+                    Err(refusal) => tally.deny(refusal, Texts::default()),
+                },
+            );
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
         }
@@ -144,11 +162,11 @@ impl Tally {
     fn whole(
         &mut self,
         asked: &Policies,
-        definition: &Definition<'_>,
-        instance: &Instance<'_>,
+        part: Part<'_, '_, '_>,
         question: &Question<'_>,
         steps: &dyn Fn() -> u64,
     ) {
+        let (definition, instance) = part;
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
@@ -195,21 +213,27 @@ fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) 
     let mut keeper = keeper.after_steps(approval::steps(conformed));
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
-    for (definition, instance) in conformed.instances() {
+    for (position, (definition, instance)) in conformed.instances().enumerate() {
         let cut = cut_of(case.before, id, instance);
         let question = question(case, definition, instance, around);
+        // a text that is too long is recorded by its refusal
+        let Ok(question) = scan::alone(conformed, policies, position, question) else { continue };
         let learnt = definition.origin == Origin::Learnt;
         let verdict = if learnt { policies.decide_learnt(&question) } else { policies.decide(&question) };
         keeper.add(policies, &question, learnt, &verdict, cut.as_ref());
     }
-    let add = |_: &Definition<'_>, _: &Instance<'_>, question: &Question<'_>| {
-        keeper.add(policies, question, false, &policies.decide(question), None);
+    let add = |last: usize, _: Part<'_, '_, '_>, question: &Question<'_>| {
+        if let Ok(question) = scan::together(conformed, policies, last, *question) {
+            keeper.add(policies, &question, false, &policies.decide(&question), None);
+        }
     };
     // a joined text over the limit is recorded by its refusal
     let _ = joined_texts::each(conformed, None, around, add);
     if let Some((question, verdict)) = last {
         keeper.add(policies, question, false, verdict, None);
     }
+    let scored = !conformed.scans().all().is_empty();
+    let keeper = keeper.scored_by(scored.then(|| case.generation.scanner().model()));
     Some(keeper.finish().into())
 }
 
@@ -265,7 +289,7 @@ pub(crate) fn again(
     definition: &Definition<'_>,
     instance: &Instance<'_>,
     member: &str,
-    whole: &str,
+    appended: &Appended,
 ) -> Result<(), Refusal> {
     let unfit = |rule: &str| {
         Refusal::new(
@@ -276,7 +300,7 @@ pub(crate) fn again(
     };
     let mut value = instance.object.to_value_without(None);
     if let Some(text) = value.get_mut(member) {
-        *text = whole.into();
+        *text = appended.whole().into();
     }
     let text = value.to_string();
     let (limits, work) = (&decided.case().state.limits.json, WorkBudget::of_message());
@@ -289,6 +313,7 @@ pub(crate) fn again(
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), definition, instance, around) };
     let live = decided.case().generation.policies();
+    let question = scan::appended(&decided.conformed, live, question, appended)?;
     let verdict = live.decide(&question);
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one

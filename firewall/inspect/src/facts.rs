@@ -1,6 +1,6 @@
 //! Facts known when a verdict falls: the inspection's part of the audit record.
 
-use crate::{Code, Differs, Limited};
+use crate::{Code, Differs, Limited, Scored};
 use semgate_approvals::ActionDigest;
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
@@ -83,6 +83,10 @@ pub struct Facts {
     pub policy_digest: Option<Digest>,
     /// Difference between the shadow policy set and the live one.
     pub shadow: Option<Box<Differs>>,
+    /// Scores of the text of each concept that policies read, live or shadow.
+    pub scored: Vec<Scored>,
+    /// Digest of the model behind these scores.
+    pub scan_model: Option<Digest>,
     /// Policy questions as JSON, if they are recorded. Only this field may hold message values: those that
     /// the operator selected.
     pub asked: Option<Arc<str>>,

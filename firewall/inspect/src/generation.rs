@@ -4,6 +4,7 @@ use crate::{
     Shadow,
     meter::AMBIGUOUS,
     owners::About,
+    scan::TextScanner,
     standing::{Hindered, hindered},
     tools::Forms,
 };
@@ -36,6 +37,7 @@ pub struct Generation {
     policies: Arc<Policies>,
     stands_in: bool,
     shadow: Option<Shadow>,
+    scanner: Arc<TextScanner>,
     operator_floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     control_urn: ContextUrn,
@@ -145,6 +147,7 @@ impl Generation {
             policies,
             stands_in: false,
             shadow: None,
+            scanner: TextScanner::shipped(),
             operator_floors,
             prefix,
             control_urn,
@@ -161,6 +164,7 @@ impl Generation {
     /// As [`Generation::new`].
     pub fn with_views(&self, views: Vec<Arc<View>>) -> Result<Self, GenerationFault> {
         Self::new(views, Arc::clone(&self.policies), self.operator_floors.clone(), self.prefix.clone())
+            .map(|next| next.with_scanner(Arc::clone(&self.scanner)))
     }
 
     /// The same generation with other policies.
@@ -169,6 +173,7 @@ impl Generation {
     /// As [`Generation::new`].
     pub fn with_policies(&self, policies: Arc<Policies>) -> Result<Self, GenerationFault> {
         Self::new(self.views(), policies, self.operator_floors.clone(), self.prefix.clone())
+            .map(|next| next.with_scanner(Arc::clone(&self.scanner)))
     }
 
     /// The same generation, marked as standing in: its policies are not the operator's, and they permit
@@ -184,6 +189,18 @@ impl Generation {
     pub fn with_shadow(mut self, shadow: Option<Shadow>) -> Self {
         self.shadow = shadow;
         self
+    }
+
+    /// The same generation with another model and other baselines than those in the program.
+    #[must_use]
+    pub fn with_scanner(mut self, scanner: Arc<TextScanner>) -> Self {
+        self.scanner = scanner;
+        self
+    }
+
+    /// The model and the baselines of scores of text.
+    pub fn scanner(&self) -> &TextScanner {
+        &self.scanner
     }
 
     pub(crate) fn shadow(&self) -> Option<&Shadow> {

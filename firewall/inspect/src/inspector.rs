@@ -2,7 +2,7 @@
 
 use crate::{
     Answered, Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Now, Owners, Peer, Permit,
-    Refusal, ReplyPermit, Route, Sent, Subscriptions, Undefined,
+    Refusal, ReplyPermit, Route, ScanCounts, Sent, Subscriptions, Undefined,
     effects::begun,
     id_reuse,
     inspection::{Inspection, Setting, Turn},
@@ -55,6 +55,13 @@ impl Inspector {
     #[must_use]
     pub fn with_kept(mut self, keep: Keep) -> Self {
         self.state.keep = Some(keep);
+        self
+    }
+
+    /// The same inspector, which counts scored texts here.
+    #[must_use]
+    pub fn with_scan_counts(mut self, counts: Arc<ScanCounts>) -> Self {
+        self.state.scans = counts;
         self
     }
 

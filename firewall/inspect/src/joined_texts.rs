@@ -10,6 +10,9 @@ use crate::{
 use semgate_policies::{Circumstances, Policies, Question};
 use semgate_protocol::Instance;
 
+/// An instance with its definition.
+pub(crate) type Part<'p, 'c, 'j> = (&'p Definition<'c>, &'p Instance<'j>);
+
 /// Separators that readers put between two parts: nothing, a space, or a line feed, as the A2A SDKs do.
 pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];
 
@@ -24,7 +27,7 @@ pub(crate) fn each<'c>(
     conformed: &Conformed<'c, '_>,
     policies: Option<&Policies>,
     around: Circumstances<'_>,
-    mut ask: impl FnMut(&Definition<'c>, &Instance<'_>, &Question<'_>),
+    mut ask: impl FnMut(usize, Part<'_, 'c, '_>, &Question<'_>),
 ) -> Result<(), Refusal> {
     let case = conformed.case();
     for together in &conformed.resolved().message().joined_texts {
@@ -43,7 +46,7 @@ pub(crate) fn each<'c>(
         for between in BETWEEN {
             let whole = parts.join(between);
             let object = instance.object.with_text(TEXT, &whole);
-            ask(definition, instance, &Question { value: &object, ..asked });
+            ask(together.last, (definition, instance), &Question { value: &object, ..asked });
         }
     }
     Ok(())

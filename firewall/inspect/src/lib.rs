@@ -67,6 +67,7 @@ mod removal;
 pub mod reply;
 pub mod resolve;
 pub mod route;
+pub mod scan;
 pub mod shadow;
 mod stages;
 mod standing;
@@ -96,6 +97,9 @@ pub use refusal::{Delivered, Refusal, Remedy, RpcId};
 pub use reply::refused as refused_reply;
 pub use route::{
     GroupScope, LineScope, NullArguments, Route, RouteFault, RouteOptions, TextParts, Undefined, UnnamedTools,
+};
+pub use scan::{
+    FieldBaseline, INJECTION_BUCKETS, InjectionHistogram, ScanCounts, ScanField, Scored, TextScanner,
 };
 pub use shadow::{Differs, Shadow, ShadowCounts, Would};
 pub use stream::StreamState;

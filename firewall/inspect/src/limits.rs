@@ -34,6 +34,9 @@ pub struct InspectLimits {
     /// The bound also applies to joined text from several parts of one message. Policies that use the text judge
     /// it up to three times for each message.
     pub appended_text: usize,
+    /// Characters of free text of one concept that policies may read scores of: 100,000, about 10 ms of work and as much as
+    /// [`semgate_scan::MAX_CHARACTERS`]. Longer text is refused where a policy reads a score; a part of it has no score.
+    pub scan_characters: usize,
     /// Tasks, conversations, push configurations and sessions that the gateway remembers for one agent: 4,096.
     /// That is over an hour of a new task and conversation every two seconds. The least recently used one is
     /// forgotten first.
@@ -99,6 +102,7 @@ impl Default for InspectLimits {
             metered_agents: 65_536,
             rate_buckets: 1 << 20,
             appended_text: 256 * 1_024,
+            scan_characters: semgate_scan::MAX_CHARACTERS,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,

@@ -6,6 +6,7 @@ use crate::{
     meter::Meters,
     negotiated_terms::NegotiatedTerms,
     push::Courses,
+    scan::ScanCounts,
     tools::ToolWatch,
 };
 use semgate_negotiation::Sessions;
@@ -26,6 +27,7 @@ pub(crate) struct State {
     pub courses: Courses,
     pub mcp_sessions: McpSessions,
     pub negotiated_terms: NegotiatedTerms,
+    pub scans: Arc<ScanCounts>,
 }
 
 impl State {
@@ -51,6 +53,7 @@ impl State {
             }),
             negotiated_terms: NegotiatedTerms::new(limits.learnt_sessions, limits.learnt_concepts),
             keep: None,
+            scans: Arc::default(),
             limits,
         }
     }

@@ -5,7 +5,10 @@ use crate::{
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
-use semgate_contexts::{Performative, json};
+use semgate_contexts::{
+    Performative,
+    json::{self, Json},
+};
 use std::fmt;
 
 /// The protocol of a route.
@@ -283,6 +286,8 @@ pub struct Message<'j> {
     /// In MCP: the characters of free text outside the instances and their marked members, such as names of client and
     /// server.
     pub prose: u64,
+    /// In MCP: the strings that [`Message::prose`] counts, and those around them that a schema marks.
+    pub prose_texts: Vec<String>,
     /// In MCP requests: the position in a trace.
     pub trace: Option<TraceParent>,
     /// The JSON-RPC id, in JSON-RPC bindings.
@@ -321,6 +326,7 @@ impl<'j> Message<'j> {
             gap: None,
             uninspectable: None,
             prose: 0,
+            prose_texts: Vec::new(),
             trace: None,
             rpc_id: None,
             acknowledges: false,
@@ -338,6 +344,14 @@ impl<'j> Message<'j> {
         of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str))
     }
 
+    /// Counts characters of free text outside the instances, with the strings of the value that holds them.
+    pub(crate) fn note_prose(&mut self, characters: u64, within: &Json<'_>) {
+        if characters > 0 {
+            self.prose = self.prose.saturating_add(characters);
+            add_strings(within, &mut self.prose_texts);
+        }
+    }
+
     pub(crate) fn note_gap(&mut self, pointer: Pointer<'j>, what: &'static str) {
         if self.gap.is_none() {
             self.gap = Some(Gap { pointer, what });
@@ -348,5 +362,15 @@ impl<'j> Message<'j> {
         if self.uninspectable.is_none() {
             self.uninspectable = Some(Unadmitted { pointer, admit });
         }
+    }
+}
+
+/// Adds all strings of a value; the strict reader bounded the depth.
+fn add_strings(json: &Json<'_>, into: &mut Vec<String>) {
+    match json {
+        Json::String(text) => into.push(text.as_ref().to_owned()),
+        Json::Array(items) => items.iter().for_each(|item| add_strings(item, into)),
+        Json::Object(members) => members.iter().for_each(|(_, value)| add_strings(value, into)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
 use semgate_contexts::Context;
 use semgate_policies::{
-    Location, ParsedPolicy, Policies, PolicyFault, PolicyLimits, PolicySource, Question, TypedShape, Verdict,
-    dotted, parse_set,
+    Location, ParsedPolicy, Policies, PolicyFault, PolicyLimits, PolicySource, Question, TEXT_SCORES,
+    TypedShape, Verdict, dotted, parse_set,
 };
 
 pub use matrix::{Cell, Matrix, MatrixRow};
@@ -153,7 +153,10 @@ impl Explainer {
     /// Explains the verdict of a question about a concept of a context.
     #[must_use]
     pub fn explain(&self, question: &Question<'_>) -> Explanation {
-        let verdict = Some(self.policies.decide(question));
+        // a text that nobody looked at has no scores, so a policy that reads them has no answer
+        let made = question.circumstances.scores.text.made;
+        let known = made.covers(self.policies.text_wants(question, false));
+        let verdict = known.then(|| self.policies.decide(question));
         let nothing = |verdict| Explanation { verdict, ..Explanation::default() };
         let typed = self.policies.typed_shape(question.context.digest(), question.shape.name());
         let Some(typed) = typed else { return nothing(verdict) };
@@ -199,8 +202,11 @@ impl Explainer {
         free_text: bool,
         unknown: Unknown,
     ) -> Result<Scene, Verdict> {
+        let made = question.circumstances.scores.text;
+        let unmade = TEXT_SCORES.into_iter().filter(|score| !made.made().any(|(name, _)| name == *score));
+        let context = unknown.context.clone().without(unmade.map(|score| format!("scores.{score}")));
         let question = self.policies.full_question(question, typed, &self.named, free_text)?;
-        Ok(Scene { question, unknown })
+        Ok(Scene { question, unknown: Unknown { context, ..unknown } })
     }
 
     /// The policies of the type, each with the parts of its scope that do not fit.

@@ -242,6 +242,11 @@ fn general(setting: &Setting<'_>) -> Vec<Fact> {
         "context.scores.concepts >= 1".to_owned(),
         "context.scores.ambiguous >= 0".to_owned(),
         "context.scores.ambiguous <= context.scores.concepts".to_owned(),
+        "context.scores.hidden >= 0".to_owned(),
+        "context.scores.markers >= 0 && context.scores.markers <= 8".to_owned(),
+        "context.scores.injection >= 0 && context.scores.injection <= 100".to_owned(),
+        "(if context.scores has unusual then context.scores.unusual >= 0 && context.scores.unusual <= 1000 else true)"
+            .to_owned(),
         "context.free_text == (context.scores.text_length > 0)".to_owned(),
     ];
     if !bindings.is_empty() {

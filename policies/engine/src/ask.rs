@@ -14,7 +14,7 @@ use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
 use crate::wants::{Wants, bit};
-use crate::{AgentEntry, Credentials, PolicyFault, Question, Texts, Verdict};
+use crate::{AgentEntry, Credentials, PolicyFault, Question, TextWants, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.
 #[derive(Debug)]
@@ -176,6 +176,23 @@ impl Asker {
         let sender = self.agents.list.position(question.sender);
         let chosen = self.index.choose(sender, of.0, of.1, question.action);
         chosen.is_some_and(|chosen| chosen.wants.instance || chosen.wants.any(const { bit("scores") }))
+    }
+
+    /// The scores of text that the policies which would be asked look at.
+    pub fn text_wants(&self, question: &Question<'_>, learnt: bool) -> TextWants {
+        if !self.index.reads_text {
+            return TextWants::default();
+        }
+        let name = question.shape.name();
+        let shape = match learnt {
+            true => self.catalogue.learnt(name),
+            false => self.catalogue.shape(question.context.digest(), name),
+        };
+        let of = shape.and_then(|shape| Some((shape.of_type, self.catalogue.types.get(shape.of_type)?)));
+        let sender = self.agents.list.position(question.sender);
+        // without any, the question is refused as it is
+        let chosen = of.and_then(|of| self.index.choose(sender, of.0, of.1, question.action));
+        chosen.map_or(TextWants::default(), |chosen| chosen.wants.text())
     }
 
     /// The verdict about a learnt concept: denied where no policy names it.

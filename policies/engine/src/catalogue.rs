@@ -34,8 +34,15 @@ pub const CONTEXT_MEMBERS: [&str; 12] = [
     "scores",
 ];
 
-/// Members of `context.scores`.
-pub(crate) const SCORES: [&str; 4] = ["text_length", "message_bytes", "concepts", "ambiguous"];
+/// Members of `context.scores`. Those of [`TextWants`](crate::TextWants) are made only where a policy reads them.
+pub(crate) const SCORES: [&str; 8] =
+    ["text_length", "message_bytes", "concepts", "ambiguous", "hidden", "markers", "injection", UNUSUAL];
+
+/// The scores of the text of an instance.
+pub const TEXT_SCORES: [&str; 4] = ["hidden", "markers", "injection", UNUSUAL];
+
+/// The score that is absent without a baseline of the field.
+pub(crate) const UNUSUAL: &str = "unusual";
 
 /// One entity type.
 #[derive(Debug, Clone)]

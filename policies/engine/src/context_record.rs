@@ -6,19 +6,20 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::ask::Resolved;
-use crate::catalogue::SCORES;
+use crate::wants::Wants;
 use crate::{Question, Scores};
 
 type Expression = RestrictedExpression;
 
-/// A member of the context record; none for `session` outside of sessions.
+/// A member of the context record, with the scores that are looked at; none for `session` outside of sessions.
 ///
 /// # Errors
-/// A time that is none of a year of four digits.
+/// A time that is none of a year of four digits. A score of a text that nobody looked at.
 pub(crate) fn member(
     name: &str,
     question: &Question<'_>,
     resolved: &Resolved<'_>,
+    wants: Wants,
     receiver: impl FnOnce() -> EntityUid,
 ) -> Result<Option<Expression>, String> {
     let around = &question.circumstances;
@@ -39,26 +40,27 @@ pub(crate) fn member(
             None => return Ok(None),
         },
         "now" => moment(around.now)?,
-        "scores" => scores(question, &around.scores)?,
+        "scores" => scores(question, &around.scores, wants)?,
         other => return Err(format!("no value for `context.{other}`")),
     }))
 }
 
-fn scores(question: &Question<'_>, measured: &Scores) -> Result<Expression, String> {
-    let value = |name: &str| match name {
-        "text_length" => {
-            Some(question.shape.free_text_length(question.value).saturating_add(measured.beside))
-        }
-        "message_bytes" => Some(measured.message_bytes),
-        "concepts" => Some(measured.concepts),
-        "ambiguous" => Some(measured.ambiguous),
-        _ => None,
+fn scores(question: &Question<'_>, measured: &Scores, wants: Wants) -> Result<Expression, String> {
+    let value = |name: &str| {
+        let counted = match name {
+            "text_length" => question.shape.free_text_length(question.value).saturating_add(measured.beside),
+            "message_bytes" => measured.message_bytes,
+            "concepts" => measured.concepts,
+            "ambiguous" => measured.ambiguous,
+            text => return measured.text.get(text),
+        };
+        Some(Some(counted))
     };
-    let mut pairs = Vec::with_capacity(SCORES.len());
-    for name in SCORES {
+    let mut pairs = Vec::new();
+    for name in wants.scores() {
         let value = value(name).ok_or_else(|| format!("no value for `context.scores.{name}`"))?;
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
-        pairs.push((name.to_owned(), Expression::new_long(value)));
+        let value = value.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+        pairs.extend(value.map(|value| (name.to_owned(), Expression::new_long(value))));
     }
     Expression::new_record(pairs).map_err(|_| "the scores".to_owned())
 }

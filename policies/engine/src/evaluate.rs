@@ -167,7 +167,8 @@ impl Asker {
         let mut pairs = Vec::new();
         for name in wants.members() {
             let receiver = || self.agents.uid(question.receiver);
-            let value = context_record::member(name, question, resolved, receiver).map_err(internal)?;
+            let value =
+                context_record::member(name, question, resolved, wants, receiver).map_err(internal)?;
             pairs.extend(value.map(|value| (name.to_owned(), value)));
         }
         Ok(pairs)

@@ -102,7 +102,12 @@ impl Policies {
     ) -> Result<FullQuestion, Verdict> {
         let all = || Attributes { all: true, ..Attributes::default() };
         let (resource, principal, context) = (all(), all(), all());
-        let reads = Reads { resource, principal, context, agents: agents.clone(), ..Reads::default() };
+        let scores = all();
+        let reads =
+            Reads { resource, principal, context, scores, agents: agents.clone(), ..Reads::default() };
+        let mut question = *question;
+        // whoever did not look at the text does not ask about its scores either
+        question.circumstances.scores.text = question.circumstances.scores.text.filled();
         let asker = self.asker();
         let resolved = Resolved {
             shape: typed.shape,
@@ -111,7 +116,7 @@ impl Policies {
             receiver: asker.agents.list.position(question.receiver),
             free_text,
         };
-        let (request, entities) = asker.whole(question, &resolved, &reads)?;
+        let (request, entities) = asker.whole(&question, &resolved, &reads)?;
         Ok(FullQuestion { request, entities })
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Index {
     of_type: Vec<Box<[u32]>>,
     /// By principal key.
     reach: HashMap<u32, Reach>,
+    /// True if some policy looks at a score of text.
+    pub reads_text: bool,
 }
 
 /// The policies whose scope holds for a question.
@@ -98,6 +100,7 @@ impl Index {
         let of_type = catalogue.types.iter().map(keys).collect();
         let mut index = Self {
             reach: reach(&rules, catalogue, &scopes, &actions),
+            reads_text: rules.iter().any(|rule| rule.wants.text().any()),
             rules: rules.into(),
             scopes,
             classes,

@@ -67,8 +67,8 @@ pub use approval::{
     Approval, ApproveWhen, Approvers, Assurance, ConfidenceFloor, Escalation, ReasonRule, Reuse,
 };
 pub use budgets::{Budget, Budgets, Spoken};
-pub use catalogue::CONTEXT_MEMBERS;
-pub use circumstances::{Circumstances, Scores, Session};
+pub use catalogue::{CONTEXT_MEMBERS, TEXT_SCORES};
+pub use circumstances::{Circumstances, Scores, Session, TextScores, TextWants};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Parties, Question, Texts, Verdict};
 pub use demands::demands;

@@ -22,7 +22,7 @@ use crate::spaces;
 use crate::suggest::closest;
 use crate::{
     AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, Parties, PolicyFault,
-    PolicyLimits, PolicySource, Question, Verdict,
+    PolicyLimits, PolicySource, Question, TextWants, Verdict,
 };
 
 /// One generation of policies, agents and typed contexts; never changes once loaded.
@@ -321,6 +321,13 @@ impl Policies {
     #[must_use]
     pub fn looks_at_instance(&self, question: &Question<'_>) -> bool {
         self.asker.looks_at_instance(question)
+    }
+
+    /// The scores of the text of an instance that the answer to this question needs in `circumstances.scores.text`; none for most sets, at
+    /// the cost of one comparison. `learnt` for a question to [`Policies::decide_learnt`].
+    #[must_use]
+    pub fn text_wants(&self, question: &Question<'_>, learnt: bool) -> TextWants {
+        self.asker.text_wants(question, learnt)
     }
 
     /// Answers one question; denies unless a policy permits, and refuses whenever a policy cannot be evaluated.

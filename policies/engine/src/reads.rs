@@ -38,6 +38,8 @@ pub(crate) struct Reads {
     pub principal: Attributes,
     /// Members of the context record.
     pub context: Attributes,
+    /// Members of `context.scores`.
+    pub scores: Attributes,
     /// Agents named in a condition, whose groups and credentials it may ask for.
     pub agents: BTreeSet<String>,
     /// Types that a condition asks for or names an entity of.
@@ -63,9 +65,14 @@ impl Reads {
                 if let Some(attributes) = self.variable(var) {
                     attributes.all = true;
                 }
+                self.scores.all |= matches!(var, Var::Context);
             }
             Expr::GetAttr { expr, attr } => self.attribute(expr, attr),
-            Expr::HasAttr { expr, attrs } => self.attribute(expr, attrs.first()),
+            Expr::HasAttr { expr, attrs } => match (&**expr, attrs.tail.first()) {
+                // `context has scores.unusual`
+                (Expr::Var(Var::Context), Some(score)) if attrs.first() == SCORES_MEMBER => self.score(score),
+                _ => self.attribute(expr, attrs.first()),
+            },
             Expr::Is { expr, entity_type, in_expr } => {
                 self.types.insert(entity_type.to_string());
                 // The type of the instance is part of what a verdict is remembered under.
@@ -98,7 +105,7 @@ impl Reads {
     }
 
     fn everything(&mut self) {
-        for part in [&mut self.resource, &mut self.principal, &mut self.context] {
+        for part in [&mut self.resource, &mut self.principal, &mut self.context, &mut self.scores] {
             part.all = true;
         }
     }
@@ -116,9 +123,17 @@ impl Reads {
                 if let Some(attributes) = self.variable(var) {
                     attributes.names.insert(name.to_owned());
                 }
+                // used as a whole
+                self.scores.all |= matches!(var, Var::Context) && name == SCORES_MEMBER;
             }
+            Expr::GetAttr { expr, attr } if is_context(expr) && attr == SCORES_MEMBER => self.score(name),
             other => self.visit(other),
         }
+    }
+
+    fn score(&mut self, name: &str) {
+        self.context.names.insert(SCORES_MEMBER.to_owned());
+        self.scores.names.insert(name.to_owned());
     }
 
     /// The action has no attributes.
@@ -144,6 +159,13 @@ impl Reads {
             _ => self.everything(),
         }
     }
+}
+
+/// The member of the context record that holds the scores.
+const SCORES_MEMBER: &str = "scores";
+
+const fn is_context(expr: &Expr) -> bool {
+    matches!(expr, Expr::Var(Var::Context))
 }
 
 #[cfg(test)]

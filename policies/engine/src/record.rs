@@ -112,19 +112,26 @@ pub struct Keeper<'k> {
     questions: Vec<String>,
     around: Option<Value>,
     steps: u64,
+    scanner: Option<Digest>,
 }
 
 impl<'k> Keeper<'k> {
     /// Keeps what `keep` says.
     #[must_use]
     pub const fn new(keep: &'k Keep) -> Self {
-        Self { keep, questions: Vec::new(), around: None, steps: 0 }
+        Self { keep, questions: Vec::new(), around: None, steps: 0, scanner: None }
     }
 
     /// The same for a message whose sender made so many permitted steps in its session before.
     #[must_use]
     pub fn after_steps(self, steps: u64) -> Self {
         Self { steps, ..self }
+    }
+
+    /// The same with the digest of the model that made the scores of text.
+    #[must_use]
+    pub fn scored_by(self, model: Option<Digest>) -> Self {
+        Self { scanner: model, ..self }
     }
 
     /// Adds a question with its answer; `learnt` of a concept that no context defines. `redacted` are the members that policies took out of
@@ -170,6 +177,11 @@ impl<'k> Keeper<'k> {
         if let (Some(members), Some(redacted)) = (head.as_object_mut(), redacted) {
             members.insert("redacted".to_owned(), json!(redacted));
         }
+        let text = question.circumstances.scores.text;
+        if let Some(members) = head.as_object_mut().filter(|_| text.made.any()) {
+            let scores = text.made().map(|(name, score)| (name.to_owned(), json!(score))).collect();
+            members.insert("text".to_owned(), Value::Object(scores));
+        }
         let head = head.to_string();
         self.questions.push(format!("{},{}}}", head.trim_end_matches('}'), kept.text()));
     }
@@ -177,7 +189,10 @@ impl<'k> Keeper<'k> {
     /// The text.
     #[must_use]
     pub fn finish(self) -> String {
-        let around = self.around.unwrap_or_else(|| json!({})).to_string();
+        let mut around = self.around.unwrap_or_else(|| json!({}));
+        if let (Some(members), Some(model)) = (around.as_object_mut(), self.scanner) {
+            members.insert("scan_model".to_owned(), json!(model.to_string()));
+        }
         let text = format!("{{\"around\":{around},\"questions\":[{}]}}", self.questions.join(","));
         if text.len() > self.keep.max_bytes { format!("{{\"too_large\":{}}}", text.len()) } else { text }
     }
@@ -219,7 +234,7 @@ fn around(question: &Question<'_>, steps: u64) -> Value {
     let around = &question.circumstances;
     let shows =
         |held: &Credentials| held.iter().map(|(name, until)| (name.to_owned(), json!(until))).collect();
-    let Scores { message_bytes, concepts, ambiguous, beside } = around.scores;
+    let Scores { message_bytes, concepts, ambiguous, beside, text: _ } = around.scores;
     let mut kept = json!({
         "now": around.now,
         "protocol_version": around.protocol_version,

@@ -1,6 +1,7 @@
 //! The inputs of conditions, packed for quick tests.
 
-use crate::catalogue::CONTEXT_MEMBERS;
+use crate::TextWants;
+use crate::catalogue::{CONTEXT_MEMBERS, SCORES};
 use crate::reads::Reads;
 
 /// The inputs of conditions, as far as each question needs them.
@@ -16,11 +17,14 @@ pub(crate) struct Wants {
     pub trust_domain: bool,
     /// A bit for each of [`CONTEXT_MEMBERS`].
     members: u32,
+    /// A bit for each of [`SCORES`].
+    scores: u32,
 }
 
 impl Wants {
     pub(crate) fn of(reads: &Reads) -> Self {
         let wanted = (0_u32..).zip(CONTEXT_MEMBERS).filter(|(_, member)| reads.context.wants(member));
+        let scores = (0_u32..).zip(SCORES).filter(|(_, score)| reads.scores.wants(score));
         let agents = !reads.agents.is_empty();
         let others = agents || reads.context.wants("receiver");
         Self {
@@ -29,6 +33,7 @@ impl Wants {
             credentials: others || reads.principal.wants("credentials"),
             trust_domain: reads.principal.wants("trust_domain"),
             members: wanted.fold(0, |set, (bit, _)| set | 1 << bit),
+            scores: scores.fold(0, |set, (bit, _)| set | 1 << bit),
         }
     }
 
@@ -40,6 +45,7 @@ impl Wants {
             credentials: self.credentials || other.credentials,
             trust_domain: self.trust_domain || other.trust_domain,
             members: self.members | other.members,
+            scores: self.scores | other.scores,
         }
     }
 
@@ -58,6 +64,22 @@ impl Wants {
         self.any(const { bit("now") | bit("session") | bit("scores") })
     }
 
+    /// The scores that are looked at.
+    pub fn scores(self) -> impl Iterator<Item = &'static str> {
+        let wanted = move |(bit, _): &(u32, &str)| self.scores & 1 << bit != 0;
+        (0_u32..).zip(SCORES).filter(wanted).map(|(_, score)| score)
+    }
+
+    /// The scores of text that are looked at.
+    pub const fn text(self) -> TextWants {
+        TextWants {
+            hidden: self.scores & const { bit_of("hidden", &SCORES) } != 0,
+            markers: self.scores & const { bit_of("markers", &SCORES) } != 0,
+            injection: self.scores & const { bit_of("injection", &SCORES) } != 0,
+            unusual: self.scores & const { bit_of("unusual", &SCORES) } != 0,
+        }
+    }
+
     /// The members of the context record that are looked at.
     pub fn members(self) -> impl Iterator<Item = &'static str> {
         let wanted = move |(bit, _): &(u32, &str)| self.members & 1 << bit != 0;
@@ -71,8 +93,13 @@ impl Wants {
 )]
 /// The bit of a member of the context record. For constants: a name that is none of them does not compile.
 pub(crate) const fn bit(name: &str) -> u32 {
+    bit_of(name, &CONTEXT_MEMBERS)
+}
+
+#[allow(clippy::indexing_slicing, reason = "as above")]
+const fn bit_of(name: &str, all: &[&str]) -> u32 {
     let mut at = 0;
-    while !same(CONTEXT_MEMBERS[at].as_bytes(), name.as_bytes()) {
+    while !same(all[at].as_bytes(), name.as_bytes()) {
         at += 1;
     }
     1 << at

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use quick_cache::sync::{self, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use semgate_contexts::prompt::{Budget, PromptStatus};
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::listing::Span;
 use semgate_statement::tiles::TilePath;
@@ -27,6 +28,15 @@ pub(crate) enum Key {
     Digest(Digest),
     /// A published document by its name.
     Name(ContextUrn),
+    /// A published document as a prompt.
+    Prompt {
+        /// The document.
+        digest: Digest,
+        /// The bound of the prompt.
+        budget: Budget,
+        /// The status that the prompt names.
+        status: PromptStatus,
+    },
 }
 
 /// The state of a file when it was read.

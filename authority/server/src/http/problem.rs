@@ -64,6 +64,8 @@ codes! {
     RecognitionUnknown, "recognition_unknown", NOT_FOUND, "see `semgate trust show` for the authorities that are recognised";
     /// The whole listing is longer than readers take; its pages go on.
     ListingPaged, "listing_paged", GONE, "read the pages: /v1/contexts/published/0-1024 and so on, up to the size of /checkpoint";
+    /// The context does not count now, so a model must not learn it as current.
+    ContextNotCurrent, "context_not_current", GONE, "use a version that counts; /v1/contexts lists them with their status";
     /// No page of more than 1024 entries, of none, or past the end of the published log.
     PageUnknown, "page_unknown", NOT_FOUND, "ask for 1 to 1024 log entries, as `from-to`, within the size of /checkpoint";
     /// The changes since that size are not known, or no longer.

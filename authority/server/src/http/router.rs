@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::problem::{Code, Problem};
 use super::{App, Bounds};
-use super::{compare, crl, lifecycle_handlers, overrides, pages, read, trust, write};
+use super::{compare, crl, lifecycle_handlers, overrides, pages, prompt, read, trust, write};
 
 /// The router of the public address.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -38,6 +38,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/contexts/{urn}", get(read::context), GET),
         ("/v1/contexts/by-digest/{digest}", get(read::by_digest), GET),
         ("/v1/contexts/published/{span}", get(pages::page), GET),
+        ("/v1/contexts/{urn}/prompt", get(prompt::prompt), GET),
         ("/v1/contexts/{urn}/revoke", post(write::revoke), "POST"),
         ("/v1/contexts/{urn}/suspend", post(write::suspend), "POST"),
         ("/v1/contexts/{urn}/resume", post(write::resume), "POST"),

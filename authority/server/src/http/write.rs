@@ -34,6 +34,7 @@ use crate::clock::now;
 use crate::config::{REASON_BYTES, REQUEST_BYTES};
 use crate::proposals::Target;
 use crate::submit::{Consent, Done, Request, index_of};
+use crate::wordings::{RULE, SuspiciousWording, suspicious_wordings};
 
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
@@ -212,7 +213,9 @@ fn urn_state(
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
     let Some(record) = record else {
         referred.count(document)?;
-        return super::compare::prove_compatible(app, referred, document, stop).map(UrnState::No);
+        let mut warnings = super::compare::prove_compatible(app, referred, document, stop)?;
+        warnings.extend(wordings(document));
+        return Ok(UrnState::No(warnings));
     };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
@@ -225,6 +228,16 @@ fn urn_state(
         document: offered.to_vec(),
     };
     Ok(UrnState::Already(Prepared::Ask(conflict, Vec::new())))
+}
+
+/// Warnings of texts that read like instructions to a model. The operator's log has them too.
+fn wordings(document: &Context) -> Vec<Value> {
+    let warning = |one: SuspiciousWording| {
+        let (urn, pointer) = (document.urn(), &one.pointer);
+        tracing::warn!(%urn, pointer, injection = one.injection, "a text of a published context reads like an instruction");
+        json!({"pointer": pointer, "rule": RULE, "what": one.what()})
+    };
+    suspicious_wordings(document).into_iter().map(warning).collect()
 }
 
 /// `POST /v1/contexts/{urn}/{act}`

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Keys, START};
 use semgate_certs::encoding::{from_base64url, to_base64url};
-use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, SignatureFault};
+use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, SignatureFault, Usage};
 
 const SIGNER: &str = "spiffe://semgate.test/policy-signer";
 

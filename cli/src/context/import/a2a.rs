@@ -6,11 +6,13 @@ use std::path::Path;
 
 use http::Method;
 use semgate_contexts::json;
+use semgate_import::draft::{Draft, Drafted};
+use semgate_import::names;
+use semgate_import::schema::legible;
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Drafted};
+use super::From;
 use super::endpoint::HttpEndpoint;
-use super::{From, names, schema::legible};
 use crate::fault::Fault;
 
 /// Path of a card (A2A 1.0 §8.2).

@@ -5,22 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use semgate_import::draft::{Drafted, Form};
+use semgate_import::schema;
 use semgate_inspect::tools::digest_of;
 use serde_json::{Map, Value, json};
-
-use super::draft::Drafted;
-use super::schema;
 
 /// One tool, with its descriptions.
 pub(super) struct Tool {
     pub name: String,
     pub forms: Vec<Form>,
-}
-
-/// One definition, and the protocol versions in which the server has it.
-pub(super) struct Form {
-    pub versions: Vec<&'static str>,
-    pub definition: Value,
 }
 
 /// The definition of the newest version, at any position: versions are dates, and sort as such.

@@ -7,15 +7,16 @@ use std::path::PathBuf;
 use clap::Args;
 use http::Method;
 use semgate_contexts::json;
+use semgate_import::draft::{Draft, Drafted};
+use semgate_import::{names, schema};
 use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
 use semgate_protocol::mcp::Revision;
 use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, Drafted};
+use super::From;
 use super::endpoint::{self, HttpEndpoint};
 use super::forms::{Gathered, Tool, gather, newest};
 use super::unreadable_tools::UnreadList;
-use super::{From, names, schema};
 use crate::client::Reply;
 use crate::fault::Fault;
 

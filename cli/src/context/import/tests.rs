@@ -1,6 +1,6 @@
-use super::names::label;
 use super::*;
 use semgate_contexts::Context;
+use semgate_import::names::label;
 use serde_json::json;
 
 mod bounds;
@@ -23,7 +23,7 @@ fn context(mut draft: Draft) -> (Context, Vec<String>) {
 fn draft_of(tools: &[Value]) -> Draft {
     let mut draft = Draft::default();
     let tools = tools.iter().map(|tool| {
-        let form = forms::Form { versions: vec!["2026-07-28"], definition: tool.clone() };
+        let form = semgate_import::draft::Form { versions: vec!["2026-07-28"], definition: tool.clone() };
         forms::Tool { name: tool["name"].as_str().unwrap().to_owned(), forms: vec![form] }
     });
     mcp::tasks(&mut draft, forms::Gathered { tools: tools.collect(), left_out: Vec::new() });

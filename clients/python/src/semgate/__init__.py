@@ -9,12 +9,14 @@ from .context import SignedContext, verify_context
 from .errors import Refused
 from .handshake import Chosen, Closing, Greeted, Minimum, Offer, shake_hands
 from .metadata import A2A_EXTENSION, MCP_META, Session, claim
+from .models import Authority, mcp_server, prompt
 from .sealing import PeerKey
 
 __all__ = [
     "A2A_EXTENSION",
     "MCP_META",
     "Agent",
+    "Authority",
     "Chosen",
     "Closing",
     "Greeted",
@@ -26,6 +28,8 @@ __all__ = [
     "SignedContext",
     "Trust",
     "claim",
+    "mcp_server",
+    "prompt",
     "shake_hands",
     "verify_context",
 ]

@@ -63,6 +63,10 @@ pub struct Limits {
     /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 values and disproportionately costly.
     #[serde(deserialize_with = "between::<_, _, 16, 10_000_000>")]
     pub nodes: usize,
+    /// Characters of free text of one concept whose scores policies may read. 100,000: about 10 ms of work. Longer text is refused where
+    /// a policy reads a score.
+    #[serde(deserialize_with = "between::<_, _, 100, 100_000>")]
+    pub scan_characters: usize,
     /// Bytes of a reply. 1 MiB, as for the request.
     #[serde(deserialize_with = "between::<_, _, 64, 67_108_864>")]
     pub reply_bytes: usize,
@@ -143,6 +147,7 @@ impl Default for Limits {
             header_bytes: 16 * 1024,
             body_bytes: 1024 * 1024,
             nodes: 20_000,
+            scan_characters: 100_000,
             reply_bytes: 1024 * 1024,
             event_bytes: 1024 * 1024,
             connect_timeout: Duration::from_secs(2),

@@ -12,6 +12,7 @@ const FIXED: &[&str] = &[
     "body_bytes",
     "nodes",
     "reply_bytes",
+    "scan_characters",
     "subscriptions",
     "tool_list_seconds",
     "policy_poll",

@@ -61,6 +61,7 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]));
     paths.extend(config.policy_bundle.iter_mut().flat_map(|bundle| [&mut bundle.file, &mut bundle.roots]));
     paths.extend(config.approvals.iter_mut().flat_map(super::ApprovalsConfig::paths));
+    paths.extend(config.scan.iter_mut().flat_map(super::ScanConfig::paths));
     paths.extend(config.shadow.iter_mut().map(|shadow| &mut shadow.policies));
     paths.extend(config.trust_domains.iter_mut().map(|domain| &mut domain.roots));
     paths.extend(config.credential_issuers.iter_mut().map(|issuer| &mut issuer.keys));
@@ -104,6 +105,7 @@ fn whole(config: &Config) -> Result<(), ConfigFault> {
         return Err(ConfigFault::value("audit_ocsf", "another file than `audit`"));
     }
     config.traces.as_ref().map_or(Ok(()), super::TracesConfig::check)?;
+    config.scan.as_ref().map_or(Ok(()), super::ScanConfig::check)?;
     match (&config.policies, &config.policy_bundle) {
         // a directory next to a required bundle would be unsigned
         (Some(_), Some(_)) => return Err(ConfigFault::value("policy_bundle", "in place of `policies`")),

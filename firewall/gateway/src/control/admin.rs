@@ -22,6 +22,7 @@ use crate::control::follow::{FollowerStates, ReloadState};
 use crate::control::health::Health;
 use crate::control::metrics::Metrics;
 use crate::control::policy_state::{PolicyReport, PolicyStates};
+use crate::control::scan_state::ScanReport;
 use crate::pipeline::admit::host::Names;
 use crate::server::listen::BoundRoute;
 use crate::server::materials::Materials;
@@ -112,6 +113,7 @@ impl Admin {
             "config": {"current": self.reloads.fault().is_none(), "fault": self.reloads.fault()},
             "policies": policies(&self.policies.live.report()),
             "shadow": shadow,
+            "scan": scan(&self.policies.scan.report()),
             "authorities": authorities,
             "audit": {
                 "written": self.shared.audit.written(),
@@ -145,6 +147,16 @@ fn policies(report: &PolicyReport) -> Value {
         "faults": report.faults,
         "contexts_left_out": report.left_out,
         "warnings": report.warnings,
+    })
+}
+
+fn scan(report: &ScanReport) -> Value {
+    json!({
+        "model": report.model.map(|digest| digest.to_string()),
+        "version": report.version,
+        "baselines": report.baselines,
+        "current": report.faults.is_empty(),
+        "faults": report.faults,
     })
 }
 

@@ -16,6 +16,7 @@ mod online;
 mod policies;
 mod recognise;
 mod reload;
+mod scan;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
@@ -23,6 +24,7 @@ pub(crate) use online::ask;
 pub(crate) use policies::{Begun, First, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
 pub(crate) use reload::{ReloadState, TakeConfig};
+pub(crate) use scan::ScanFiles;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -32,7 +34,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use semgate_contexts::{Context, Digest, Line, Prefix, Version};
-use semgate_inspect::{Generation, Shadow, ShadowCounts};
+use semgate_inspect::{Generation, Shadow, ShadowCounts, TextScanner};
 use semgate_policies::{Floors, Policies};
 use semgate_statement::{Follower, View};
 use tokio::signal::unix::Signal;
@@ -67,6 +69,8 @@ pub(crate) struct Follow {
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) begun: Begun,
+    /// Signed model and baselines of text scores.
+    pub(crate) scan: Option<ScanFiles>,
     pub(crate) follower_states: Arc<FollowerStates>,
     pub(crate) materials: Arc<ArcSwap<Materials>>,
     /// Revocation lists of certificates, by trust domain.
@@ -90,6 +94,7 @@ impl Follow {
             shared: Arc::clone(&self.shared),
             metrics: self.metrics.clone(),
             shadow: RefCell::default(),
+            scanner: RefCell::new(self.scan.as_ref().map_or_else(TextScanner::shipped, ScanFiles::scanner)),
             counts: Arc::clone(&self.states.counts),
             reload: watch::Sender::new(()),
             roots: watch::Sender::new(()),
@@ -119,6 +124,11 @@ impl Follow {
         if let (Some(shadow), Some(state)) = (&self.config.shadow, self.states.shadow.clone()) {
             let task = policies::Task::shadow(&self.config, shadow, Rc::clone(&publisher), state)?;
             tokio::task::spawn_local(task.run());
+        }
+        if let Some(files) = self.scan {
+            let (state, poll) = (Arc::clone(&self.states.scan), self.config.limits.policy_poll);
+            let (publisher, reload) = (Rc::clone(&publisher), publisher.reload.subscribe());
+            tokio::task::spawn_local(scan::Task { files, state, publisher, poll, reload }.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher), Arc::clone(&self.materials)));
         let (config, follower_states) = (self.config, self.follower_states);
@@ -165,6 +175,8 @@ struct Publisher {
     /// Shadow policies.
     shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
     counts: Arc<ShadowCounts>,
+    /// Model and baselines of text scores.
+    scanner: RefCell<Arc<TextScanner>>,
     floors: RefCell<BTreeMap<Line, Version>>,
     prefix: Prefix,
     shared: Arc<Shared>,
@@ -249,6 +261,11 @@ impl Publisher {
         self.publish();
     }
 
+    fn scanner_changed(&self, scanner: Arc<TextScanner>) {
+        *self.scanner.borrow_mut() = scanner;
+        self.publish();
+    }
+
     fn publish(&self) {
         let views = self.recognisers.borrow_mut().judge(&self.views.borrow());
         let policies = Arc::clone(&self.policies.borrow());
@@ -256,6 +273,7 @@ impl Publisher {
             Ok(generation) => {
                 let shadow = self.shadow.borrow().as_ref().map(|(_, shadow)| shadow.clone());
                 let generation = generation.with_shadow(shadow);
+                let generation = generation.with_scanner(Arc::clone(&self.scanner.borrow()));
                 let generation = if self.waiting.get() { generation.standing_in() } else { generation };
                 let (number, before) = self.shared.inspector.replace(generation);
                 self.retired.borrow_mut().push(before);

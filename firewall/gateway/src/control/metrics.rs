@@ -128,7 +128,7 @@ impl Metrics {
 
     /// Renders the text format of Prometheus.
     pub(crate) fn render(&self) -> String {
-        let PolicyStates { live, shadow, counts } = &self.0.policies;
+        let PolicyStates { live, shadow, counts, scan } = &self.0.policies;
         let (live, shadow) = (live.report(), shadow.as_ref().map(|shadow| shadow.report()));
         self.stand(&live, "semgate_policy_set_current", "semgate_policy_looked");
         if let Some(shadow) = &shadow {
@@ -143,6 +143,7 @@ impl Metrics {
             text.push_str(&differences(counts));
         }
         text.push_str(&sets(&digests));
+        text.push_str(&scan.metrics());
         text
     }
 

@@ -8,6 +8,7 @@ use semgate_inspect::ShadowCounts;
 use semgate_policies::{Floors, Keep, Policies, PolicyFault};
 
 use crate::config::Config;
+use crate::control::scan_state::ScanState;
 
 /// Faults in the log and `/status`; the rest are counted. More than an operator corrects at once.
 const MOST_FAULTS: usize = 256;
@@ -21,6 +22,8 @@ pub(crate) struct PolicyStates {
     pub(crate) shadow: Option<Arc<PolicyState>>,
     /// Counts of the shadow set's evaluations and differences.
     pub(crate) counts: Arc<ShadowCounts>,
+    /// Model, baselines and counts of text scores.
+    pub(crate) scan: Arc<ScanState>,
 }
 
 /// State of one set, shared by the loading thread and the reports.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use semgate_certs::token::TokenIssuers;
 use semgate_contexts::{Context, json};
-use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
+use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, ScanCounts, TextParts};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
 use semgate_protocol::a2a::Version;
@@ -18,7 +18,7 @@ use semgate_statement::Follower;
 use crate::approvals::Approvals;
 use crate::config::{Config, HandshakeChoice, Limits, Part, RouteConfig};
 use crate::control::crls::{Lists, Stores};
-use crate::control::follow::{self, First, Memory, Recognisers};
+use crate::control::follow::{self, First, Memory, Recognisers, ScanFiles};
 use crate::fault::RunFault;
 use crate::pipeline::record::Audit;
 use crate::server::account::Accounts;
@@ -35,6 +35,16 @@ pub(super) struct Parts {
     /// Revocation lists by trust domain, and the stores for verification.
     pub(super) lists: BTreeMap<String, Lists>,
     pub(super) stores: Stores,
+    /// Signed model and baselines of text scores.
+    pub(super) scan: Option<ScanFiles>,
+}
+
+/// Parts of the shared state that are opened before it.
+pub(super) struct Around {
+    pub(super) audit: Audit,
+    pub(super) issuers: Arc<TokenIssuers>,
+    /// Counts of scored texts.
+    pub(super) scans: Arc<ScanCounts>,
 }
 
 /// Creates the state directory (mode 0700) and opens its lock file.
@@ -92,7 +102,8 @@ impl Parts {
         }
         let views: Vec<_> = followers.iter().map(Follower::view).collect();
         let policies = follow::first(config, &follow::documents(&views), follow::floors(config, &views))?;
-        Ok(Self { materials, followers, policies, lists, stores })
+        let scan = ScanFiles::first(config)?;
+        Ok(Self { materials, followers, policies, lists, stores, scan })
     }
 
     /// Documents in the followers' memory.
@@ -116,6 +127,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
     let json = json::Limits { max_bytes: limits.body_bytes.max(limits.reply_bytes), ..limits.json() };
     InspectLimits {
         json,
+        scan_characters: limits.scan_characters,
         subscriptions_of_one: limits.subscriptions,
         tool_list_ms: (limits.tool_list_seconds > 0).then(|| u64::from(limits.tool_list_seconds) * 1_000),
         ..InspectLimits::default()
@@ -142,12 +154,12 @@ pub(super) fn generation(
 pub(super) fn shared(
     config: &Config,
     generation: Generation,
-    audit: Audit,
-    issuers: Arc<TokenIssuers>,
+    around: Around,
     approvals: Option<&Approvals>,
 ) -> Result<Arc<Shared>, RunFault> {
     let sessions = Arc::new(Sessions::new(crate::server::materials::lock_keys(config)?));
-    let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
+    let Around { audit, issuers, scans } = around;
+    let mut inspector = Inspector::new(inspect_limits(&config.limits), generation).with_scan_counts(scans);
     if let Some(keep) = config.kept() {
         inspector = inspector.with_kept(keep);
     }

@@ -6,7 +6,7 @@ use crate::approvals::Approvals;
 use crate::config::{Config, ProbeConfig, TracesConfig};
 use crate::control::admin::Admin;
 use crate::control::admin_listener::{AdminListener, Callers};
-use crate::control::follow::{First, Follow, FollowerStates, Memory, ReloadState, TakeConfig};
+use crate::control::follow::{First, Follow, FollowerStates, Memory, ReloadState, ScanFiles, TakeConfig};
 use crate::control::health::Health;
 use crate::control::metrics::{BUCKETS, Metrics};
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
@@ -21,6 +21,7 @@ use crate::pipeline::record::{Audit, AuditFile, AuditWriter, Spans};
 use crate::server::materials::Materials;
 use crate::server::sockets::{ListeningSocket, Sockets};
 use arc_swap::ArcSwap;
+use semgate_inspect::TextScanner;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -91,7 +92,9 @@ pub(super) fn start(
     let waiting = state.report().live.is_none();
     let policies = Arc::new(policies);
     let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
-    let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
+    let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default(), scan: Arc::default() };
+    let mut scan = parts.scan;
+    scan.iter_mut().try_for_each(ScanFiles::remember)?;
     let exemplars = config.traces.as_ref().map(|_| Arc::new(Exemplars::new(BUCKETS)));
     let spans = config.traces.as_ref().zip(exemplars.clone());
     let (spans, finished) = spans.map(|(traces, exemplars)| spans_of(traces, exemplars)).unzip();
@@ -99,8 +102,12 @@ pub(super) fn start(
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
+    let scanner = scan.as_ref().map_or_else(TextScanner::shipped, ScanFiles::scanner);
+    states.scan.runs(&scanner, scan.as_ref().and_then(ScanFiles::version));
+    let generation = generation.with_scanner(scanner);
     let approvals = Approvals::open(config)?;
-    let shared = start::shared(config, generation, audit, issuers, approvals.as_ref())?;
+    let around = start::Around { audit, issuers, scans: Arc::clone(&states.scan.counts) };
+    let shared = start::shared(config, generation, around, approvals.as_ref())?;
     let metrics = Metrics::new(states.clone(), exemplars)?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
@@ -150,6 +157,7 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
         begun,
+        scan,
         follower_states,
         materials: Arc::clone(&materials),
         lists: parts.lists,

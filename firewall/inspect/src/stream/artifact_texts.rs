@@ -5,9 +5,9 @@ mod pieces;
 
 use crate::{
     Code, Delivered, Refusal,
-    conform::Definition,
     decide::{Decided, again},
-    joined_texts::BETWEEN,
+    joined_texts::{BETWEEN, Part},
+    scan::Appended,
 };
 use memory::{Entry, Memory, Pending, Whole};
 use pieces::Pieces;
@@ -40,8 +40,6 @@ struct Update {
     id: Box<str>,
     text: Whole,
 }
-
-type Part<'d, 'c, 'j> = (&'d Definition<'c>, &'d Instance<'j>);
 
 impl ArtifactTexts {
     /// Judges the texts of an event, each together with the text that it is appended to.
@@ -84,7 +82,7 @@ impl ArtifactTexts {
             let texts = texts_of(&parts, piece);
             let Some(last) = texts.last() else { continue };
             match self.entry(piece).map(|entry| &entry.text) {
-                Some(Some(whole)) => as_readers_join(decided, *last, whole)?,
+                Some(Some(whole)) => as_readers_join(decided, *last, whole, &words_of(&texts))?,
                 None if appends => return Err(not_from_its_start()),
                 // a text that is too long by itself was carried whole, and was judged by itself
                 Some(None) | None => {}
@@ -185,26 +183,30 @@ fn extended(
     before: &Pieces,
     texts: &[Part<'_, '_, '_>],
 ) -> Result<Pieces, Refusal> {
-    let mut whole = before.clone();
+    let (mut whole, added) = (before.clone(), words_of(texts));
     texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
     if whole.len() > decided.case().state.limits.appended_text {
         return Err(too_long());
     }
     if let Some(last) = texts.last().filter(|_| whole.len() > before.len()) {
-        as_readers_join(decided, *last, &whole)?;
+        as_readers_join(decided, *last, &whole, &added)?;
     }
     Ok(whole)
 }
 
-/// Judges a text whose pieces have nothing between them, a blank, and a line feed: each reader does one of these at every boundary.
+/// Judges a text, of which `added` is new, whose pieces have nothing between them, a blank, and a line feed: each reader does one of these at every boundary.
 fn as_readers_join(
     decided: &Decided<'_, '_>,
     (concept, instance): Part<'_, '_, '_>,
     whole: &Pieces,
+    added: &Pieces,
 ) -> Result<(), Refusal> {
     let joints = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut joints = BETWEEN.iter().take(joints);
-    joints.try_for_each(|between| again(decided, concept, instance, TEXT, &whole.joined(between)))
+    joints.try_for_each(|between| {
+        let fresh = added.joined(between).len();
+        again(decided, concept, instance, TEXT, &Appended::new(whole.joined(between), fresh))
+    })
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {

@@ -146,7 +146,9 @@ fn by_server<'j>(
             return Err(MessageFault::malformed("/result/resultType", "is not a supported type of result"));
         }
     }
-    out.prose = out.prose.saturating_add(form::cursor(result.get("nextCursor")));
+    if let Some(cursor) = result.get("nextCursor") {
+        out.note_prose(form::cursor(Some(cursor)), cursor);
+    }
     match asked.operation {
         Operation::CallTool => return called(asked, result, reading, out),
         Operation::ReadResource => {

@@ -345,7 +345,7 @@ pub(super) fn introduced(
     out: &mut Message<'_>,
 ) {
     let prose_in = form::prose(implementation);
-    out.prose = out.prose.saturating_add(unmarked(prose_in));
+    out.note_prose(unmarked(prose_in), implementation);
     if prose_in.all() > 0 && !reading.admit.text {
         out.note_uninspectable(pointer(path), Admit::Text);
     }

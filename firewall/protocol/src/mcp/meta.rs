@@ -67,7 +67,7 @@ pub(super) fn read<'j>(
             }
             ("io.modelcontextprotocol/clientInfo", Of::Request) => {
                 form::implementation(value, path)?;
-                out.prose = out.prose.saturating_add(form::prose(value).all());
+                out.note_prose(form::prose(value).all(), value);
             }
             ("io.modelcontextprotocol/serverInfo", Of::Result) => {
                 form::implementation(value, path)?;

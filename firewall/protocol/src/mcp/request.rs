@@ -249,7 +249,9 @@ fn parts<'j>(
         out.state_token = Some(state(token, PATH)?);
     }
     asking(operation, params, PATH, reading, out);
-    out.prose = out.prose.saturating_add(form::cursor(params.get("cursor")));
+    if let Some(cursor) = params.get("cursor") {
+        out.note_prose(form::cursor(Some(cursor)), cursor);
+    }
     let texts: &[&str] = match operation {
         Operation::CreateMessage => {
             content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
@@ -265,7 +267,7 @@ fn parts<'j>(
         texts.iter().for_each(|member| content::prose(params, member, PATH, reading, out));
     }
     if let Some(client) = params.get("clientInfo").filter(|_| operation == Operation::Initialize) {
-        out.prose = out.prose.saturating_add(form::prose(client).other);
+        out.note_prose(form::prose(client).other, client);
     }
     Ok(())
 }

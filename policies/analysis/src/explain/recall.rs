@@ -1,14 +1,15 @@
 //! Questions out of an audit record, asked of another policy set. What the record did not keep is not known, and says so.
 
 mod approval;
+mod text_scores;
 
 use std::collections::BTreeSet;
 
 use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
 use semgate_policies::{
-    Circumstances, Credentials, FieldPath, Obligations, Parties, Question, Scores, Session, Texts,
-    TypedShape, Verdict, dotted, has_field,
+    Circumstances, Credentials, FieldPath, Obligations, Parties, Question, Scores, Session, TEXT_SCORES,
+    Texts, TypedShape, Verdict, dotted, has_field,
 };
 
 use super::matrix::{Cell, settled};
@@ -96,10 +97,13 @@ impl Explainer {
                 concepts: number(around, "concepts")?,
                 ambiguous: number(around, "ambiguous")?,
                 beside: around.get("beside").map_or(Ok(0), |_| number(around, "beside"))?,
+                ..Scores::default()
             },
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is not an object")?;
+            let scores = Scores { text: text_scores::of(kept)?, ..circumstances.scores };
+            let circumstances = Circumstances { scores, ..circumstances };
             let steps = around.get("steps").map_or(Ok(0), |_| number(around, "steps"))?;
             let pieces = Pieces { steps, ..self.pieces(parties, circumstances, kept)? };
             self.recall_one(pieces, kept, recorded)
@@ -358,6 +362,7 @@ impl Pieces<'_> {
         let texts: &[&str] =
             if self.question.shape.may_have_free_text() { &["free_text", TEXT_LENGTH] } else { &[] };
         let measured = texts.iter().chain(&["scores.message_bytes"]).map(|name| (*name).to_owned());
+        let measured = measured.chain(TEXT_SCORES.map(|score| format!("scores.{score}")));
         Unknown {
             resource: self.unknown.resource.clone().without(tops.clone()),
             context: self.unknown.context.clone().without(measured),

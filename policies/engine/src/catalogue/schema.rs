@@ -6,7 +6,7 @@ use cedar_policy::Schema;
 use semgate_contexts::Performative;
 use serde_json::{Map, Value, json};
 
-use super::{Catalogue, SCORES};
+use super::{Catalogue, SCORES, UNUSUAL};
 use crate::PolicyFault;
 
 impl Catalogue {
@@ -63,7 +63,12 @@ impl Catalogue {
 fn context_json() -> Value {
     let long = json!({"type": "Long"});
     let moment = json!({"type": "Extension", "name": "datetime"});
-    let scores: Map<String, Value> = SCORES.iter().map(|score| ((*score).to_owned(), long.clone())).collect();
+    let score = |name: &&str| {
+        let of_type =
+            if *name == UNUSUAL { json!({"type": "Long", "required": false}) } else { long.clone() };
+        ((*name).to_owned(), of_type)
+    };
+    let scores: Map<String, Value> = SCORES.iter().map(score).collect();
     json!({"type": "Record", "attributes": {
         "receiver": {"type": "Entity", "name": "Agent"},
         "line": {"type": "String"},

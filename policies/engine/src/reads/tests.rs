@@ -58,3 +58,17 @@ fn agents_named_in_a_condition_are_found() {
     assert_eq!(names(&resolved.agents), ["spiffe://d/a"]);
     assert!(resolved.resource.none() && resolved.context.none());
 }
+
+#[test]
+fn scores_are_told_apart() {
+    let of = |condition: &str| reads(condition);
+    let one =
+        of("context.scores.injection >= 75 && context.scores has unusual && context.scores.unusual > 9");
+    assert_eq!(names(&one.scores.names), ["injection", "unusual"]);
+    assert_eq!(names(&one.context.names), ["scores"]);
+    assert!(!one.scores.all && of("context.major > 1").scores.none());
+    assert_eq!(names(&of("context has scores.unusual").scores.names), ["unusual"]);
+    for whole in ["context.scores == context.scores", "context == context", "[context.scores].isEmpty()"] {
+        assert!(of(whole).scores.all, "{whole}");
+    }
+}

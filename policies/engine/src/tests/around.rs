@@ -3,7 +3,7 @@
 use cedar_policy::RestrictedExpression;
 use proptest::prelude::*;
 
-use crate::{Circumstances, Credentials, Question, Scores, Session};
+use crate::{Circumstances, Credentials, Question, Scores, Session, TextScores, TextWants};
 
 /// The attributes of an agent, with what it shows in this question.
 pub(super) fn plain_agent(
@@ -31,12 +31,15 @@ pub(super) fn plain_circumstances(question: &Question<'_>) -> Vec<(String, Restr
     let moment = |n: u64| -> RestrictedExpression {
         format!("datetime(\"1970-01-01\").offset(duration(\"{n}s\"))").parse().unwrap()
     };
+    let text = around.scores.text.made().filter_map(|(name, score)| Some((name.to_owned(), long(score?))));
     let scores = [
         ("text_length".to_owned(), long(question.shape.free_text_length(question.value))),
         ("message_bytes".to_owned(), long(around.scores.message_bytes)),
         ("concepts".to_owned(), long(around.scores.concepts)),
         ("ambiguous".to_owned(), long(around.scores.ambiguous)),
-    ];
+    ]
+    .into_iter()
+    .chain(text);
     let session = around.session.filter(|session| session.expires_at > around.now);
     let line = question.context.urn().line().as_str().to_owned();
     let mut pairs = vec![
@@ -101,8 +104,23 @@ pub(super) fn around() -> impl Strategy<Value = Around> {
         1_800_000_200,
         1_800_030_000,
     ]);
-    let scores = (prop::sample::select(vec![0_u64, 999, 1000]), 1..3_u64, 0..2_u64).prop_map(
-        |(message_bytes, concepts, ambiguous)| Scores { message_bytes, concepts, ambiguous, beside: 0 },
+    let ranks = prop::sample::select(vec![0_u64, 74, 75, 100]);
+    let texts = (0..2_u64, 0..3_u64, ranks, prop::option::of(989..991_u64));
+    let texts = texts.prop_map(|(hidden, markers, injection, unusual)| TextScores {
+        made: TextWants::ALL,
+        hidden,
+        markers,
+        injection,
+        unusual,
+    });
+    let scores = (prop::sample::select(vec![0_u64, 999, 1000]), 1..3_u64, 0..2_u64, texts).prop_map(
+        |(message_bytes, concepts, ambiguous, text)| Scores {
+            message_bytes,
+            concepts,
+            ambiguous,
+            text,
+            ..Scores::default()
+        },
     );
     (shown(), shown(), versions, sessions, times, scores).prop_map(
         |(own, other, version, session, now, scores)| Around {

@@ -103,7 +103,7 @@ fn a_time_that_cannot_be_written_is_an_error_and_no_verdict() {
 #[test]
 fn scores_of_the_message_and_of_the_text() {
     let scored = |condition: &str| house(&format!("context.scores.{condition}"));
-    let measured = Scores { message_bytes: 640, concepts: 2, ambiguous: 1, beside: 0 };
+    let measured = Scores { message_bytes: 640, concepts: 2, ambiguous: 1, ..Scores::default() };
     let ask = |condition| permits(&scored(condition), around(|around| around.scores = measured));
     assert!(ask("message_bytes == 640") && ask("concepts == 2") && ask("ambiguous == 1"));
     assert!(ask("text_length == 0"), "payment has no free text");

@@ -87,6 +87,8 @@ const CONDITIONS: [&str; 42] = [
     "when { context.now < datetime(\"2027-01-15T08:00:00Z\") }",
     "when { context.now.toTime() < duration(\"8h\") }",
     "when { context.scores.text_length > 3 || context.scores.concepts > 1 }",
+    "when { context.scores.injection >= 75 || context.scores.markers > 1 && context.scores.hidden == 0 }",
+    "when { context.scores has unusual && context.scores.unusual >= 990 }",
     "unless { context.scores.message_bytes < 1000 && context.scores.ambiguous == 0 }",
     "when { principal.credentials.contains(\"cert:policy:1.1\") }",
     "unless { principal.credentials.contains(\"token:hr:b\") }",

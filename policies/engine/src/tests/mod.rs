@@ -22,6 +22,7 @@ mod obligations;
 mod paper;
 mod parts;
 mod remembered;
+mod scores;
 mod spaces;
 mod suspended;
 mod unions;

@@ -5,7 +5,9 @@
 use semgate_contexts::Performative;
 
 use super::{Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts};
-use crate::{Circumstances, Credentials, Policies, PolicyLimits, Scores, Session, Verdict};
+use crate::{
+    Circumstances, Credentials, Policies, PolicyLimits, Scores, Session, TextScores, TextWants, Verdict,
+};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -104,6 +106,19 @@ fn what_is_so_meanwhile_is_told_apart() {
     told_apart("context.scores.text_length > 1", scored(Scores { beside: 2, ..none }), scored(none));
     told_apart("context.scores.concepts > 1", scored(Scores { concepts: 2, ..none }), scored(none));
     told_apart("context.scores.ambiguous > 1", scored(Scores { ambiguous: 2, ..none }), scored(none));
+    let text = |made| scored(Scores { text: made, ..none });
+    let made = TextScores { made: TextWants::ALL, ..TextScores::NONE };
+    for (condition, other) in [
+        ("context.scores.hidden > 0", TextScores { hidden: 1, ..made }),
+        ("context.scores.markers > 0", TextScores { markers: 1, ..made }),
+        ("context.scores.injection >= 75", TextScores { injection: 75, ..made }),
+        (
+            "context has scores.unusual && context.scores.unusual >= 990",
+            TextScores { unusual: Some(990), ..made },
+        ),
+    ] {
+        told_apart(condition, text(other), text(made));
+    }
     let text = |value| Ask { term: "decision_contingency", value, ..base() };
     let (long, short) = (
         r#"{"if_condition_text":"abcd","then_change_text":""}"#,

@@ -14,10 +14,10 @@ use semgate_contexts::{Context, Digest};
 use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::watch;
 
+pub(super) use self::steady::{Stamp, read_file};
 pub(crate) use first::{Begun, First, first, shadow_faults};
 
 use self::source::{BundleSource, ReadPolicies};
-use self::steady::Stamp;
 use super::Publisher;
 use super::aside::{Aside, Haste};
 use crate::clock::unix_now;

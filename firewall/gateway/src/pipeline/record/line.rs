@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use semgate_inspect::{Differs, Would};
+use semgate_inspect::{Differs, Facts, Scored, Would};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -67,6 +67,9 @@ struct Line<'a> {
     /// Differences of the shadow set's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     shadow: Option<Shadow<'a>>,
+    /// Scores of text that policies read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scan: Option<Scan<'a>>,
     /// Policy inputs, if the operator keeps them.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<&'a RawValue>,
@@ -108,6 +111,37 @@ impl<'a> Shadow<'a> {
             policies: policies.iter().flat_map(|ids| ids.iter()).collect(),
             redacted: redacts.then_some(redacted),
         }
+    }
+}
+
+#[derive(Serialize)]
+struct Scan<'a> {
+    /// Digest of the model.
+    model: String,
+    texts: Vec<ScoredText<'a>>,
+}
+
+/// Scores of the text of one concept, as far as policies read them; never the text.
+#[derive(Serialize)]
+struct ScoredText<'a> {
+    line: &'a str,
+    concept: &'a str,
+    #[serde(flatten)]
+    scores: BTreeMap<&'static str, Option<u64>>,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    classes: &'a [&'static str],
+}
+
+impl<'a> Scan<'a> {
+    fn of(facts: &'a Facts) -> Option<Self> {
+        let text = |one: &'a Scored| ScoredText {
+            line: &one.line,
+            concept: &one.concept,
+            scores: one.scores.made().collect(),
+            classes: &one.classes,
+        };
+        let model = facts.scan_model?.to_string();
+        Some(Self { model, texts: facts.scored.iter().map(text).collect() })
     }
 }
 
@@ -158,6 +192,7 @@ pub(super) fn write(record: &Record, stamp: Stamp<'_>, out: &mut Vec<u8>) {
         removed: facts.removed.iter().map(String::as_str).chain(traced.dropped.iter().copied()).collect(),
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
         shadow: facts.shadow.as_deref().map(Shadow::of),
+        scan: Scan::of(facts),
     };
     // only strings and numbers, so writing to memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

@@ -9,7 +9,9 @@ use super::{CONTINGENCY, explainer, many_forms};
 use crate::house::{
     Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts, transfer,
 };
-use semgate_policies::{Circumstances, Keep, KeepAs, Keeper, Parties, PolicySource, Scores};
+use semgate_policies::{
+    Circumstances, Keep, KeepAs, Keeper, Parties, PolicySource, Scores, TextScores, TextWants,
+};
 
 pub(super) fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
     Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }
@@ -209,4 +211,31 @@ fn attack_an_error_of_a_policy_hides_behind_a_length_that_was_not_kept() {
     let ask = measured(Scores { concepts: 2, ..Scores::default() });
     let report = recalled(&one_file(overflow), ask, &kept(&[], 1 << 14)).1.unwrap().remove(0);
     assert_eq!((report.then.as_str(), report.now), ("error", Some("error")), "{:?}", report.missing);
+}
+
+#[test]
+fn scores_of_text_are_known_from_the_record_as_far_as_they_were_made() {
+    let nothing = kept(&[], 1 << 14);
+    let text = TextScores {
+        made: TextWants { injection: true, unusual: true, ..TextWants::NONE },
+        injection: 80,
+        ..TextScores::NONE
+    };
+    let ask = measured(Scores { concepts: 1, message_bytes: 640, text, ..Scores::default() });
+    let report = |condition: &str| {
+        let permit = "permit (principal, action, resource is supplyChain::decision_contingency)";
+        let source = one_file(&format!("{permit} when {{ {condition} }};"));
+        let (kept, report) = recalled(&source, ask, &nothing);
+        assert!(kept.contains(r#""text":{"injection":80,"unusual":null}"#), "{kept}");
+        report.unwrap().remove(0)
+    };
+    for (condition, now) in [
+        ("context.scores.injection >= 75", Some("permitted")),
+        ("context.scores.injection >= 90", Some("denied")),
+        ("context.scores has unusual && context.scores.unusual > 9", Some("denied")),
+        ("context.scores.markers == 0", None),
+    ] {
+        let report = report(condition);
+        assert_eq!(report.now, now, "{condition}: {:?}", report.missing);
+    }
 }

@@ -51,7 +51,7 @@ struct Listed {
 
 /// State of a directory. Equal stamps mean equal contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(in crate::control::follow) struct Stamp {
     directory: PathBuf,
     mark: Mark,
     files: Vec<Listed>,
@@ -93,11 +93,11 @@ impl Stamp {
     ///
     /// # Errors
     /// The file cannot be examined, or is not regular.
-    pub(super) fn of_file(file: &Path) -> Result<Self, PolicyFault> {
+    pub(in crate::control::follow) fn of_file(file: &Path) -> Result<Self, PolicyFault> {
         let resolved = file.canonicalize().map_err(|why| unreadable(file, why))?;
         let metadata = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
         if !metadata.is_file() {
-            return Err(unreadable(file, "the signed policy bundle is not a regular file"));
+            return Err(unreadable(file, "it is not a regular file"));
         }
         Ok(Self { directory: resolved, mark: Mark::of(&metadata), files: Vec::new() })
     }
@@ -175,7 +175,11 @@ pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Res
 ///
 /// # Errors
 /// Fault of the file, or a change in every try.
-pub(super) fn read_file(file: &Path, limit: usize, tries: usize) -> Result<(Vec<u8>, Stamp), PolicyFault> {
+pub(in crate::control::follow) fn read_file(
+    file: &Path,
+    limit: usize,
+    tries: usize,
+) -> Result<(Vec<u8>, Stamp), PolicyFault> {
     let mut last = None;
     for attempt in 0..tries.max(1) {
         if attempt > 0 {

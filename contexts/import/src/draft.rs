@@ -5,19 +5,28 @@ use std::collections::BTreeSet;
 use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
 use serde_json::{Map, Value, json};
 
-use super::forms::Form;
-use super::schema::Used;
-use crate::fault::{Doing, Fault};
+use crate::fault::ImportFault;
+use crate::repair::replaceable;
+use crate::schema::Used;
 
 /// Rounds of repairs on a draft: each one removes every fault that the last one showed.
 const ROUNDS: usize = 32;
 
+/// One definition of a tool, and the versions of the protocol in which the server has it.
+pub struct Form {
+    /// The versions.
+    pub versions: Vec<&'static str>,
+    /// The whole tool object.
+    pub definition: Value,
+}
+
 /// One tool or skill as a task.
-pub(super) struct Drafted {
+pub struct Drafted {
     /// The task.
     pub name: String,
     /// The exact name of the tool or skill.
     pub tool: String,
+    /// Schemas of parameters and results.
     pub task: Value,
     /// The definitions to which the task refers, under names unique in the whole draft.
     pub definitions: Map<String, Value>,
@@ -30,6 +39,7 @@ pub(super) struct Drafted {
 }
 
 impl Drafted {
+    /// A task without schemas.
     pub fn new(name: &str, tool: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -42,6 +52,7 @@ impl Drafted {
         }
     }
 
+    /// Adds a remark, once.
     pub fn warn(&mut self, what: String) {
         if !self.warnings.contains(&what) {
             self.warnings.push(what);
@@ -51,33 +62,42 @@ impl Drafted {
 
 /// A draft with all remarks for its reviewer.
 #[derive(Default)]
-pub(super) struct Draft {
+pub struct Draft {
+    /// Every tool or skill that can be a task.
     pub tasks: Vec<Drafted>,
     /// Remarks on the draft as a whole.
     pub warnings: Vec<String>,
     /// Tools and skills that cannot be expressed, each with the reason.
     pub left_out: Vec<(String, String)>,
+    /// Names of definitions in use.
     pub used: Used,
 }
 
 /// One document of a draft.
-pub(super) struct Part {
+pub struct Part {
+    /// The name.
     pub urn: String,
+    /// The checked context.
     pub context: Context,
+    /// Its document.
     pub document: Value,
+    /// Its tasks.
     pub tasks: Vec<Drafted>,
 }
 
 /// The naming of a draft's documents.
-pub(super) struct Naming<'n> {
+pub struct Naming<'n> {
+    /// The line.
     pub line: &'n str,
+    /// The version, `v1.0`.
     pub version: &'n str,
+    /// The title.
     pub title: &'n str,
 }
 
 impl Naming<'_> {
     /// The URN of one document: the line itself, then `LINE-2`, `LINE-3`.
-    fn urn(&self, number: usize) -> String {
+    pub(crate) fn urn(&self, number: usize) -> String {
         let mark = if number == 0 { String::new() } else { format!("-{}", number.saturating_add(1)) };
         format!("urn:contexts:{}{mark}:{}", self.line, self.version)
     }
@@ -100,6 +120,7 @@ impl Naming<'_> {
 }
 
 impl Draft {
+    /// Adds a remark on the whole.
     pub fn warn(&mut self, what: impl Into<String>) {
         self.warnings.push(what.into());
     }
@@ -109,7 +130,7 @@ impl Draft {
     ///
     /// # Errors
     /// No task is left, or the line, version or title is refused.
-    pub fn parts(&mut self, naming: &Naming<'_>) -> Result<Vec<Part>, Fault> {
+    pub fn parts(&mut self, naming: &Naming<'_>) -> Result<Vec<Part>, ImportFault> {
         let mut sound = Vec::new();
         for mut drafted in std::mem::take(&mut self.tasks) {
             match mend(&mut drafted) {
@@ -121,7 +142,7 @@ impl Draft {
             let reasons =
                 self.left_out.iter().map(|(tool, why)| format!("{}: {why}", Value::from(tool.as_str())));
             let reasons: Vec<String> = reasons.take(8).collect();
-            return Err(Fault::new(format_args!(
+            return Err(ImportFault::new(format_args!(
                 "no tool or skill can become a task of a context: {}",
                 reasons.join("; ")
             ))
@@ -140,7 +161,7 @@ impl Draft {
                     waiting.push(tasks);
                 }
                 Err(fault) => {
-                    return Err(Fault::new(format_args!("the draft is not a context: {fault}"))
+                    return Err(ImportFault::new(format_args!("the draft is not a context: {fault}"))
                         .hint("name it with `--line` and `--version`, or write it by hand"));
                 }
             }
@@ -165,8 +186,9 @@ fn fitting(tasks: &[Drafted]) -> usize {
     if fits == tasks.len() { fits / 2 } else { fits }.max(1)
 }
 
-fn checked(document: &Value) -> Result<Result<Context, DocumentFault>, Fault> {
-    let bytes = serde_json::to_vec(document).doing("writing the draft")?;
+fn checked(document: &Value) -> Result<Result<Context, DocumentFault>, ImportFault> {
+    let bytes =
+        serde_json::to_vec(document).map_err(|e| ImportFault::new(format_args!("writing the draft: {e}")))?;
     Ok(Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()))
 }
 
@@ -200,48 +222,6 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
         }
     }
     Err("it has more faults than the draft lists".to_owned())
-}
-
-/// Keywords that may accept more when a schema inside accepts less; `contains` does so beside `maxContains`.
-const TURNING: [&str; 4] = ["not", "if", "oneOf", "contains"];
-
-/// The place to replace by `false`: the faulty schema, or the one around it if narrowing the inner one would accept more. `None` if that is
-/// the whole side of the task.
-fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
-    let DocumentFault::Schema { path, .. } = fault else { return None };
-    let pieces: Vec<&str> = path.split('/').collect();
-    let within = match pieces.get(1..3)? {
-        ["tasks", _] => 4,
-        ["$defs", _] => 3,
-        _ => return None,
-    };
-    if within == 3 && turns(document) {
-        return None;
-    }
-    let (mut nearest, mut named) = (within, false);
-    for (at, piece) in pieces.iter().enumerate().skip(within) {
-        if !named && TURNING.contains(piece) {
-            break;
-        }
-        // names stand below these, and no keywords
-        named = !named && matches!(*piece, "properties" | "patternProperties" | "dependentSchemas");
-        nearest = at.saturating_add(1);
-    }
-    let path = pieces.get(..nearest)?.join("/");
-    let can_stand = |schema: &Value| schema.is_object() || schema.is_boolean() || schema.is_null();
-    let is_schema = document.pointer(&path).is_some_and(can_stand);
-    (is_schema && !(within == 4 && nearest <= 4)).then_some(path)
-}
-
-/// True if the draft accepts more when a definition accepts less.
-fn turns(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => {
-            TURNING.iter().any(|keyword| map.contains_key(*keyword)) || map.values().any(turns)
-        }
-        Value::Array(items) => items.iter().any(turns),
-        _ => false,
-    }
 }
 
 /// Reason why nobody could call the task: a required member accepts nothing.

@@ -4,22 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::names;
-
 /// Members that hold values instead of schemas: a `$ref` in them is no reference.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// The definitions made from the references of one schema, by the JSON Pointer of their targets.
 #[derive(Default)]
-pub(super) struct Targets {
+pub struct Targets {
     names: BTreeMap<String, String>,
 }
 
 impl Targets {
-    /// The targets of all references reachable from the root of the schema, for this task and side.
-    pub fn of(root: &Value, task: &str, side: &str, used: &mut BTreeSet<String>) -> Self {
+    /// The targets of all references reachable from these schemas of the document. `name` gives each definition its name, from the pointer
+    /// and a readable word.
+    pub fn of<'v>(
+        root: &'v Value,
+        starts: impl IntoIterator<Item = &'v Value>,
+        name: &mut dyn FnMut(&str, &str) -> String,
+    ) -> Self {
         let mut pointers = BTreeSet::new();
-        let mut waiting = vec![root];
+        let mut waiting: Vec<&Value> = starts.into_iter().collect();
         while let Some(value) = waiting.pop() {
             let top = std::ptr::eq(value, root);
             references(value, top, &mut |reference| {
@@ -30,11 +33,11 @@ impl Targets {
                 }
             });
         }
-        let name = |pointer: String| {
-            let own = names::definition(task, side, &slug(&pointer), &pointer, used);
+        let named = |pointer: String| {
+            let own = name(&pointer, &slug(&pointer));
             (pointer, own)
         };
-        Self { names: pointers.into_iter().map(name).collect() }
+        Self { names: pointers.into_iter().map(named).collect() }
     }
 
     /// The name of the definition for the target at this pointer.
@@ -49,7 +52,7 @@ impl Targets {
 }
 
 /// The schema that a local reference names, with its JSON Pointer; `None` for a reference to another document or to no schema.
-pub(super) fn resolve<'v>(root: &'v Value, reference: &str) -> Option<(String, &'v Value)> {
+pub fn resolve<'v>(root: &'v Value, reference: &str) -> Option<(String, &'v Value)> {
     let own = root.get("$id").and_then(Value::as_str).unwrap_or_default();
     let local = reference.strip_prefix(own).filter(|rest| rest.is_empty() || rest.starts_with('#'));
     let local = local.or_else(|| reference.starts_with('#').then_some(reference))?;
@@ -64,7 +67,7 @@ pub(super) fn resolve<'v>(root: &'v Value, reference: &str) -> Option<(String, &
 }
 
 /// True if an inner schema has a base of its own, so that `#` below it points elsewhere.
-pub(super) fn has_inner_base(root: &Value) -> bool {
+pub fn has_inner_base(root: &Value) -> bool {
     fn inside(value: &Value) -> bool {
         match value {
             Value::Object(map) => map.iter().any(|(key, value)| match value {
@@ -116,8 +119,9 @@ fn anchored(value: &Value, anchor: &str, at: &str) -> Option<String> {
 
 /// A readable name for a target: `Point` for `/$defs/Point`, `properties_a` for `/properties/a`.
 fn slug(pointer: &str) -> String {
-    let plain = pointer.trim_start_matches('/').replace("~1", "_").replace("~0", "_");
-    let plain = plain.strip_prefix("$defs/").or_else(|| plain.strip_prefix("definitions/")).unwrap_or(&plain);
+    let whole = pointer.trim_start_matches('/').replace("~1", "_").replace("~0", "_");
+    let plain = whole.strip_prefix("$defs/").or_else(|| whole.strip_prefix("definitions/"));
+    let plain = plain.or_else(|| whole.strip_prefix("components/schemas/")).unwrap_or(&whole);
     if plain.is_empty() { "root".to_owned() } else { plain.to_owned() }
 }
 

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use semgate_contexts::{Digest, RESERVED_NAMES};
 
 /// The longest name that a context can hold.
-const MAX_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 64;
 
 /// The suffix for the results of a task.
 const RESULTS: &str = "_results";
 
 /// A valid context name, apart from its length: a letter, then letters, digits and `_`.
-fn word(name: &str) -> String {
+pub(crate) fn word(name: &str) -> String {
     let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("t_{text}") }
 }
 
 /// The name with the start of a digest of `of` at its end, at most 64 characters. Repeats the digest until `is_free` accepts the name.
-fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
+pub(crate) fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
     let mut digest = Digest::of(of.as_bytes()).to_string();
     loop {
         let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
@@ -32,7 +32,7 @@ fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
 
 /// The task of each of these tools or skills, all distinct. If two would share a name, the one spelt so keeps it. A name that is too long,
 /// reserved, or that of another task's results gets a digest of the tool's exact name.
-pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, String> {
+pub fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, String> {
     let mut claims: BTreeMap<String, BTreeSet<&'t str>> = BTreeMap::new();
     for tool in tools {
         claims.entry(word(tool)).or_default().insert(tool);
@@ -60,13 +60,7 @@ pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t st
 }
 
 /// A unique name for the definition of a task at a JSON Pointer of one of its sides; `part` makes it readable.
-pub(super) fn definition(
-    task: &str,
-    side: &str,
-    part: &str,
-    pointer: &str,
-    used: &mut BTreeSet<String>,
-) -> String {
+pub fn definition(task: &str, side: &str, part: &str, pointer: &str, used: &mut BTreeSet<String>) -> String {
     let name = word(&format!("{task}_{side}{part}"));
     let is_free = |name: &str| !used.contains(name);
     let name = if name.len() <= MAX_NAME && is_free(&name) {
@@ -79,9 +73,19 @@ pub(super) fn definition(
 }
 
 /// A label of a line: letters, digits and inner hyphens.
-pub(super) fn label(name: &str) -> String {
+pub fn label(name: &str) -> String {
     let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let text: String = text.trim_matches('-').chars().take(MAX_NAME - 1).collect();
     let text = text.trim_end_matches('-');
     if text.is_empty() { "tools".to_owned() } else { text.to_owned() }
+}
+
+/// A unique name for a part that several terms share: the readable word where it is free, else with a digest of `of`.
+pub(crate) fn shared(part: &str, of: &str, used: &mut BTreeSet<String>) -> String {
+    let name = word(part);
+    let is_free =
+        |name: &str| name.len() <= MAX_NAME && !used.contains(name) && !RESERVED_NAMES.contains(&name);
+    let name = if is_free(&name) { name } else { marked(&name, of, is_free) };
+    used.insert(name.clone());
+    name
 }

@@ -1,0 +1,96 @@
+//! Eight classes of wordings that address a model rather than a person.
+
+use std::ops::BitOr;
+use std::sync::OnceLock;
+
+use regex::bytes::{RegexSet, RegexSetBuilder};
+
+/// The names of the classes, in the order of their bits.
+const NAMES: [&str; 8] = ["override", "address", "first", "marker", "hush", "leak", "role", "newtask"];
+
+/// A word that is not `my`.
+macro_rules! other_word {
+    () => {
+        r"(?:[a-ln-z0-9_]\w*|m[a-xz0-9_]\w*|my\w+|m)"
+    };
+}
+
+/// One pattern for each class, over a folded text. Letters are ASCII there, save for those of other alphabets.
+const PATTERNS: [&str; 8] = [
+    concat!(
+        r"\b(ignor\w*|disregard\w*|forget|overrid\w+|bypass|set aside|(do not|don'?t|stop) (follow\w*|obey\w*)|pay no attention to|abandon)\b",
+        r"(?:\W+",
+        other_word!(),
+        r"){0,3}?\W+(previous|prior|above|earlier|preceding|your|system|initial|original|existing|former|all (?:the|of)|everything)\b",
+        r"(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|rules?|guid\w+|directi\w+|commands?|orders?|programming|training|task|restrictions?|above|before|told|safety)\b",
+    ),
+    concat!(
+        r"\b(important|special|urgent|secret|hidden|following)\W+(message|note|instructions?|notice|task)\b[^.\n]{0,50}\b(to|for)\W+(you\b|(the |an? |any )?(ai|a\.i\.|assistant|agent|model|llm|chatbot|bot)\b)",
+        r"|\bif you are an? (ai|llm|agent|assistant|language model|bot)\b",
+        r"|\b(note|attention|dear|hey|listen)\W+(to |all )?(the )?(ai|llm|assistants?|agents?|language models?|chatbot)\b",
+    ),
+    r"\bbefore (you )?(can |do |start |begin |continue |proceed |answer\w* |solv\w+ |us(e|ing) |respond\w* |anything else)[^.\n]{0,70}(please |you must |first|do the following|read )",
+    concat!(
+        r"<\|?(im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>|^\s*#{2,}\s*\(?(instruction|system|new)\w*",
+        r#"|(^|\n|[.\"}\]]\s*)(system|assistant|developer)\s*:\s|</?(important|information|system|instructions?|admin|secret|hidden|critical)>"#,
+        r"|\(system_message\)|\[(system|admin|developer|new instructions?)\]|<!--",
+    ),
+    r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert\w*)\W+(this|the user|it|any|anyone|them|him|her|to the user|about)",
+    r"\b(reveal|print|output|repeat|show|display|leak|disclose|tell me|give me|what (is|are|was|were))\b[^.\n]{0,40}\b(system prompt|hidden (prompt|instructions)|initial (prompt|instructions)|secret (key|prompt|instructions)|your (full |exact |original |initial |system )?(instructions|prompt|rules|guidelines|configuration))\b",
+    concat!(
+        r"\byou are (now|no longer|going to (act|be|pretend))\b|\bfrom now on,? you\b",
+        r"|\b(act|behave|respond|answer|pretend|roleplay) (as|like|to be)\b[^.\n]{0,40}\b(unrestricted|no (rules|restrictions|limits|filter)|without (any )?(rules|restrictions|limits|filter)|dan|root|administrator|evil|jailbroken)\b",
+        r"|\b(developer|debug|god|test|dan) mode\b|\bdo anything now\b",
+    ),
+    concat!(
+        r"\bnew (important |urgent |main |real |primary )?(instructions?|task|directives?|objective|orders|system prompt)\W{0,6}[:*\n]",
+        r"|\b(your|the) (new|real|actual|true) (task|instructions?|goal|objective|mission) (is|are)\b",
+        r"|\*+\s*(new|urgent|important)[^*\n]{0,30}(task|instructions?)\s*\*+",
+    ),
+];
+
+/// A set of the eight classes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Markers(u8);
+
+impl Markers {
+    /// The classes whose wordings stand in a folded text.
+    pub(crate) fn of(folded: &str) -> Self {
+        let hits = set().matches(folded.as_bytes());
+        Self(
+            hits.iter().fold(0, |bits, class| {
+                bits | 1_u8.checked_shl(u32::try_from(class).unwrap_or(8)).unwrap_or(0)
+            }),
+        )
+    }
+
+    /// The number of classes, 0 to 8.
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The names of the classes, in a fixed order.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        NAMES.into_iter().enumerate().filter(move |(class, _)| self.0 >> class & 1 == 1).map(|(_, name)| name)
+    }
+}
+
+impl BitOr for Markers {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+fn set() -> &'static RegexSet {
+    static SET: OnceLock<RegexSet> = OnceLock::new();
+    SET.get_or_init(|| {
+        let built = RegexSetBuilder::new(PATTERNS).unicode(false).multi_line(true).build();
+        #[expect(
+            clippy::expect_used,
+            reason = "the patterns are part of this build, and a test compiles them"
+        )]
+        built.expect("the patterns compile")
+    })
+}

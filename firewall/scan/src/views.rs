@@ -1,0 +1,30 @@
+//! Other readings of a text: disguises taken off. A view is made only where it differs from the folded text.
+
+mod coded;
+mod skeleton;
+mod spacing;
+
+use crate::fold::fold;
+
+/// The folded text first, then each view of it and of the texts that it carries in a code.
+pub(crate) fn views(text: &str) -> Vec<String> {
+    let folded = fold(text);
+    let mut views = Vec::with_capacity(1);
+    for carried in coded::decoded(text) {
+        plain_views(fold(&carried), &mut views);
+    }
+    plain_views(folded, &mut views);
+    let last = views.len() - 1;
+    views.swap(0, last);
+    views
+}
+
+/// Adds the views of a folded text, and last the text itself.
+fn plain_views(folded: String, views: &mut Vec<String>) {
+    let seen = skeleton::skeleton(&folded);
+    let base = seen.as_deref().unwrap_or(&folded);
+    let more = [spacing::joined(base), spacing::parted(base), skeleton::unleet(base)];
+    views.extend(more.into_iter().flatten());
+    views.extend(seen);
+    views.push(folded);
+}

@@ -1,0 +1,90 @@
+//! Words that were pulled apart or pushed together.
+
+/// Least single letters in a row that are joined to words.
+const SINGLE_LETTERS: usize = 6;
+/// Least separators of one kind in a word that is taken for several.
+const SEPARATORS: usize = 3;
+
+fn is_gap(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '.' | '-' | '_' | ',' | '*' | '/' | '|' | '+' | '~')
+}
+
+/// The text with runs of single letters joined to words: one sign between letters, more than one between words.
+pub(super) fn joined(base: &str) -> Option<String> {
+    let signs: Vec<char> = base.chars().collect();
+    let is_letter = |at: usize| signs.get(at).is_some_and(|c| c.is_alphanumeric());
+    let mut read = String::with_capacity(base.len());
+    let (mut at, mut changed) = (0, false);
+    while at < signs.len() {
+        let opens = is_letter(at) && !(at > 0 && is_letter(at - 1)) && !is_letter(at + 1);
+        let run = if opens { run_of_single_letters(&signs, at) } else { Run::default() };
+        if run.letters < SINGLE_LETTERS {
+            read.extend(signs.get(at..=at.max(run.end)).unwrap_or_default());
+            at = at.max(run.end) + 1;
+            continue;
+        }
+        changed = true;
+        read.push_str(&run.text);
+        at = run.end + 1;
+    }
+    changed.then_some(read)
+}
+
+/// Single letters in a row: their text as words, and the position of the last one.
+#[derive(Default)]
+struct Run {
+    letters: usize,
+    text: String,
+    end: usize,
+}
+
+fn run_of_single_letters(signs: &[char], start: usize) -> Run {
+    let sign = |at: usize| signs.get(at).copied();
+    let is_letter = |at: usize| sign(at).is_some_and(char::is_alphanumeric);
+    let mut run = Run { letters: 1, text: sign(start).into_iter().collect(), end: start };
+    loop {
+        let gap = (run.end + 1..)
+            .take_while(|at| sign(*at).is_some_and(|c| is_gap(c) || c == '\n'))
+            .take(8)
+            .count();
+        let next = run.end + gap + 1;
+        if gap == 0 || !is_letter(next) || is_letter(next + 1) {
+            return run;
+        }
+        if gap > 1 {
+            run.text.push(' ');
+        }
+        run.text.extend(sign(next));
+        run.letters += 1;
+        run.end = next;
+    }
+}
+
+/// The text with blanks between words that a sign ties together. Only words of letters with at least three signs of one kind
+/// count; addresses of mail and of pages stay.
+pub(super) fn parted(base: &str) -> Option<String> {
+    let mut read = String::with_capacity(base.len());
+    let mut changed = false;
+    for word in base.split_inclusive(char::is_whitespace) {
+        match separator(word) {
+            Some(sign) => {
+                changed = true;
+                read.extend(word.chars().map(|c| if c == sign { ' ' } else { c }));
+            }
+            None => read.push_str(word),
+        }
+    }
+    changed.then_some(read)
+}
+
+fn separator(word: &str) -> Option<char> {
+    let ties = |sign: char| {
+        let pieces: Vec<&str> = word.trim().split(sign).filter(|piece| !piece.is_empty()).collect();
+        let letters = pieces.iter().filter(|piece| piece.chars().any(char::is_alphabetic)).count();
+        letters > SEPARATORS && letters * 4 >= pieces.len() * 3
+    };
+    if word.contains('@') || word.contains("://") || word.starts_with("www.") {
+        return None;
+    }
+    ['-', '_', '.', '~', '/', '+', '|', '*'].into_iter().find(|sign| ties(*sign))
+}
