@@ -92,8 +92,8 @@ fn start() -> (Arc<Server>, String) {
     std::fs::write(dir.path().join("roots.pem"), root.chain().to_pem()).unwrap();
     let prefix = Prefix::default();
     let me = Identity::new(leaf(B), &Trust { roots: &roots, prefix: &prefix }, &random, now()).unwrap();
-    let offer =
-        Offer { urn: urn("payment:v1.1"), digest: Digest::of(b"payment:v1.1"), features: Features::none() };
+    let features = Features::sorted(["embedding:acme/large", "embedding:acme/mini"]).unwrap();
+    let offer = Offer { urn: urn("payment:v1.1"), digest: Digest::of(b"payment:v1.1"), features };
     let answering = ResponderConfig {
         contexts: vec![SupportedContext { offer, authority: "authority.test".to_owned() }],
         minimums: vec![Minimum { line: Line::parse("payment").unwrap(), min: Version::new(1, 1) }],
@@ -193,6 +193,28 @@ fn the_python_client_shakes_hands_and_its_lock_holds() {
         let held = server.sessions.locks.verify(&question).unwrap();
         assert_eq!(session["expires_at"], held.expires_at());
     }
+}
+
+#[test]
+fn f0_52_the_python_client_agrees_on_one_embedding_model_and_its_lock_holds() {
+    let (server, url) = start();
+    for more in [&["embedding:acme/mini", "embedding:other"][..], &["sealed", "embedding:acme/mini"]] {
+        let session = server.client(&url, "payment:v1.1", more);
+        assert_eq!(session["model"], "acme/mini", "{session}");
+        let question = LockQuestion {
+            lock: session["lock"].as_str().unwrap(),
+            initiator: A,
+            responder: B,
+            route: "orders",
+            authority: "authority.test",
+            urn: &urn("payment:v1.1"),
+            digest: &Digest::of(b"payment:v1.1"),
+            now: now(),
+        };
+        let held = server.sessions.locks.verify(&question).unwrap();
+        assert_eq!(held.model().unwrap().as_str(), "acme/mini");
+    }
+    assert_eq!(server.client(&url, "payment:v1.1", &["embedding:other"])["model"], Value::Null);
 }
 
 #[test]

@@ -47,3 +47,4 @@ mod support;
 mod traces;
 mod trust;
 mod tutorial;
+mod vectors;

@@ -11,7 +11,7 @@ from semgate import Agent, Greeted, Minimum, Offer, PeerKey, Refused, Trust, sha
 from semgate.certificates import AGENT
 from semgate.encoding import canonical, digest, from_base64url, read_object, to_base64url
 from semgate.handshake import Closing, content_of
-from semgate.locks import session
+from semgate.locks import model_of, session
 from semgate.sealing import SealingKey
 from semgate.signing import Signed
 
@@ -181,7 +181,9 @@ class Responder:
             hello, hello_jws, select, select_jws = self.said
             minimums = [[(one["line"], one["min"]) for one in said["minimums"]] for said in (hello, select)]
             about = session(select["choice"]["features"], minimums, (hello_jws, select_jws, locking.jws))
-            self.lock = f"v1.0-00000000.{lock['expires_at']}.{about}.{to_base64url(b't' * 32)}"
+            models = [name.removeprefix("embedding:") for name in select["choice"]["features"] if name.startswith("embedding:")]
+            form, model = ("v2", f"{to_base64url(models[0].encode())}.") if models else ("v1", "")
+            self.lock = f"{form}.0-00000000.{lock['expires_at']}.{about}.{model}{to_base64url(b't' * 32)}"
             content = self.grant({"lock": self.lock, "expires_at": lock["expires_at"]})
         return canonical({**asked, "performative": "AGREE", "content": {"concept_type": kind, **content}})
 
@@ -199,6 +201,76 @@ def test_hello_to_lock(vectors: Any, trust: Trust) -> None:
     agreed = hands(vectors, trust, responder, seconds=60)
     assert (agreed.urn, agreed.expires_at) == ("urn:contexts:payment:v1.10", vectors["now"] + 60)
     assert agreed.l8_members() == {"context": agreed.urn, "digest": digest(b"10"), "lock": responder.lock}
+
+
+MODELS = Offer.with_models("urn:contexts:search:v1.0", digest(b"s"), ["acme/mini", "acme/large"], ["batch"])
+
+
+def chooses(*features: str) -> Any:
+    """A responder's choice of the offer with these features."""
+    return lambda said: {**said, "choice": {**MODELS.to_json(), "features": sorted(features)}}
+
+
+def hands_with_models(vectors: Any, trust: Trust, responder: Responder) -> Any:
+    me = agent(vectors, "initiator")
+    return shake_hands(me, vectors["responder"]["id"], [MODELS], responder, trust, clock=lambda: vectors["now"])
+
+
+def test_hello_to_lock_with_a_choice_of_a_model(vectors: Any, trust: Trust) -> None:
+    assert MODELS.features == ("batch", "embedding:acme/large", "embedding:acme/mini")
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.tamper = chooses("batch", "embedding:acme/mini")
+    agreed = hands_with_models(vectors, trust, responder)
+    assert agreed.model == "acme/mini"
+    assert (agreed.lock, model_of(agreed.lock)) == (responder.lock, "acme/mini")
+
+
+def test_a_responder_that_knows_no_models_chooses_none(vectors: Any, trust: Trust) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.tamper = chooses("batch")
+    assert hands_with_models(vectors, trust, responder).model is None
+
+
+@pytest.mark.parametrize(
+    ("features", "why"),
+    [
+        (["embedding:acme/large", "embedding:acme/mini"], "more than one"),
+        (["embedding:acme/other"], "not offered"),
+    ],
+)
+def test_a_choice_of_two_models_or_of_a_strange_one_is_refused(
+    vectors: Any, trust: Trust, features: list[str], why: str
+) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.tamper = chooses(*features)
+    with pytest.raises(Refused, match=why) as refused:
+        hands_with_models(vectors, trust, responder)
+    assert refused.value.code == "lock_mismatch"
+
+
+@pytest.mark.parametrize("model", ["acme/large", None])
+def test_attack_a_lock_that_names_another_model_than_was_chosen_is_refused(
+    vectors: Any, trust: Trust, model: str | None
+) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.tamper = chooses("embedding:acme/mini")
+
+    def renamed(granted: Any) -> Any:
+        parts = granted["lock"].split(".")
+        form, named = ("v2", [to_base64url(model.encode())]) if model else ("v1", [])
+        return {**granted, "lock": ".".join([form, *parts[1:4], *named, parts[5]])}
+
+    responder.grant = renamed
+    with pytest.raises(Refused, match="another embedding model") as refused:
+        hands_with_models(vectors, trust, responder)
+    assert refused.value.code == "lock_mismatch"
+
+
+@pytest.mark.parametrize("model", ["", "a b", "-a", "m" * 55])
+def test_a_model_has_a_name(model: str) -> None:
+    with pytest.raises(Refused) as refused:
+        Offer.with_models("urn:contexts:search:v1.0", digest(b"s"), [model])
+    assert refused.value.code == "malformed"
 
 
 def test_hello_to_lock_sealed(vectors: Any, trust: Trust) -> None:

@@ -91,7 +91,12 @@ impl Fixed {
 
     /// `1000 / (1 + d²)` for the Euclidean distance d, to the nearest, half up: 1000 for equal vectors.
     pub(super) fn closeness(&self, other: &Self) -> i64 {
-        let unit = self.unit.max(other.unit);
+        // zeroes have no digits to keep
+        let unit = match (self.is_zero(), other.is_zero()) {
+            (true, _) => other.unit,
+            (_, true) => self.unit,
+            _ => self.unit.max(other.unit),
+        };
         let difference = |(left, right): (&i64, &i64)| {
             let (left, right) = (rescaled(*left, unit - self.unit), rescaled(*right, unit - other.unit));
             square(left.saturating_sub(right))

@@ -71,6 +71,7 @@ fn dot_and_distance_have_their_own_measure() {
     assert_eq!(one.closeness(&fixed(&["9e15", "0"])), 0);
     assert_eq!(fixed(&["1e-200"]).closeness(&fixed(&["2e-200"])), 1000);
     assert_eq!(fixed(&["0"]).closeness(&fixed(&["0"])), 1000);
+    assert_eq!(fixed(&["0"]).closeness(&fixed(&["-2.26"])), 164);
 }
 
 #[test]
@@ -172,12 +173,13 @@ fn finite() -> impl Strategy<Value = String> {
     ]
 }
 
-fn cases() -> u32 {
-    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(256)
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(256);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(cases())]
 
     #[test]
     fn fuzz_a_cosine_agrees_with_doubles_and_with_itself(pairs in prop::collection::vec((finite(), finite()), 1..40)) {

@@ -109,6 +109,8 @@ pub mod wire;
 #[cfg(test)]
 mod handshake_tests;
 #[cfg(test)]
+mod model_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod vector_tests;

@@ -29,8 +29,10 @@ class SignedContext:
     digest: str
     document: Json
 
-    def offer(self, features: Sequence[str] = ()) -> Offer:
-        """For a HELLO."""
+    def offer(self, features: Sequence[str] = (), models: Sequence[str] = ()) -> Offer:
+        """For a HELLO, with the embedding models that this side speaks."""
+        if models:
+            return Offer.with_models(self.urn, self.digest, models, features)
         return Offer(self.urn, self.digest, tuple(features))
 
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .agent import Agent
 from .certificates import AGENT, SERVER, Trust, trust_domain
 from .encoding import Json, canonical, closed, from_base64url, is_digest, read_object, seconds, text, to_base64url
 from .errors import Refused
-from .locks import end_of, session, session_of
+from .locks import end_of, model_of, session, session_of
 from .metadata import A2A_EXTENSION, Session
 from .sealing import PeerKey, SealingKey
 from .signing import SKEW, Signed
 
 _FEATURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}\Z")
+#: The beginning of a feature that names an embedding model.
+_EMBEDDING = "embedding:"
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,53}\Z")
 _VERSION = re.compile(r"v(0|[1-9][0-9]{0,9})\.(0|[1-9][0-9]{0,9})\Z")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
 _HINT = re.compile(r"[!-~]{1,512}\Z")
@@ -56,7 +59,21 @@ class Offer:
             raise Refused("malformed", "an offer needs a digest, and features in order, each once")
         if len(self.features) > 32 or not all(_FEATURE.match(feature) for feature in self.features):
             raise Refused("malformed", "not the names of features")
+        if not all(_MODEL.match(model) for model in self.models):
+            raise Refused("malformed", "not the name of an embedding model")
         self.line, self.version  # noqa: B018 - both are read once, so that a URN that is none is refused here
+
+    @classmethod
+    def with_models(cls, urn: str, digest: str, models: Iterable[str], features: Iterable[str] = ()) -> Offer:
+        """An offer of a context with the embedding models that this side speaks."""
+        names = {*features, *(f"{_EMBEDDING}{model}" for model in models)}
+        return cls(urn, digest, tuple(sorted(names)))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The embedding models among the features: several in an offer, at most one in a choice."""
+        found = (feature for feature in self.features if feature.startswith(_EMBEDDING))
+        return tuple(feature.removeprefix(_EMBEDDING) for feature in found)
 
     @property
     def line(self) -> str:
@@ -220,6 +237,8 @@ class Greeted:
         match = next((offer for offer in offered if offer.urn == choice.urn), None)
         if match is None or match.digest != choice.digest or not set(choice.features) <= set(match.features):
             raise Refused("lock_mismatch", "the choice was not offered")
+        if len(choice.models) > 1:
+            raise Refused("lock_mismatch", "the choice names more than one embedding model")
         ours = [Minimum.of_json(one) for one in self.hello["minimums"]]
         for minimum in [*ours, *minimums]:
             if minimum.line.lower() == choice.line.lower() and choice.version < version(minimum.min):
@@ -273,7 +292,11 @@ class Closing:
         if end_of(lock) != expires:
             raise Refused("lock_mismatch", "the lock ends at another second than the answer says")
         choice = self.chosen.choice
-        return Session(choice.urn, choice.digest, lock, expires)
+        model = next(iter(choice.models), None)
+        # gateways hold vectors against the model in the lock
+        if model_of(lock) != model:
+            raise Refused("lock_mismatch", "the lock names another embedding model than was chosen")
+        return Session(choice.urn, choice.digest, lock, expires, model)
 
     def _session(self) -> str:
         greeted = self.chosen.greeted

@@ -6,11 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
-from .encoding import to_base64url
+from .encoding import from_base64url, to_base64url
 
-_LOCK = re.compile(
-    r"v1\.(?:0|[1-9][0-9]{0,15})-[0-9a-f]{8}\.(0|[1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})\.[A-Za-z0-9_-]{43}\Z"
-)
+_KEY = r"(?:0|[1-9][0-9]{0,15})-[0-9a-f]{8}"
+_END = r"(0|[1-9][0-9]{0,15})"
+_BYTES = r"[A-Za-z0-9_-]{43}"
+#: A lock whose session chose no embedding model, and one whose session chose one.
+_LOCK = re.compile(rf"v1\.{_KEY}\.{_END}\.({_BYTES})\.{_BYTES}\Z")
+_LOCK_WITH_MODEL = re.compile(rf"v2\.{_KEY}\.{_END}\.({_BYTES})\.([A-Za-z0-9_-]{{2,72}})\.{_BYTES}\Z")
 
 
 def _part(data: bytes) -> bytes:
@@ -37,11 +40,21 @@ def session(
 
 def session_of(lock: str) -> str | None:
     """What a lock says that it is about. Only who has the fleet's secret can verify it. ``None`` for what is no lock."""
-    found = _LOCK.match(lock)
+    found = _read(lock)
     return found[2] if found else None
 
 
 def end_of(lock: str) -> int | None:
     """The second at which a lock says that it ends; gateways go by it. ``None`` for what is no lock."""
-    found = _LOCK.match(lock)
+    found = _read(lock)
     return int(found[1]) if found else None
+
+
+def model_of(lock: str) -> str | None:
+    """The embedding model that a lock says that its session chose; gateways refuse vectors of another. ``None`` without one."""
+    found = _LOCK_WITH_MODEL.match(lock)
+    return from_base64url(found[3]).decode("ascii", "replace") if found else None
+
+
+def _read(lock: str) -> re.Match[str] | None:
+    return _LOCK.match(lock) or _LOCK_WITH_MODEL.match(lock)

@@ -40,6 +40,8 @@ class Session:
     digest: str
     lock: str
     expires_at: int
+    #: The embedding model of every vector in the session; ``None`` where the other side chose none.
+    model: str | None = None
 
     def claim(self, performative: str | None = None) -> Json:
         """The claim of one message."""

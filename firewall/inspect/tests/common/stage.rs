@@ -67,6 +67,17 @@ impl Stage {
         open: &[&str],
         minimums: Vec<Minimum>,
     ) -> Result<Session, HandshakeFault> {
+        self.shake_hands_with(name, open, minimums, &semgate_negotiation::Features::none())
+    }
+
+    /// The same with features of every offer.
+    pub fn shake_hands_with(
+        &self,
+        name: &str,
+        open: &[&str],
+        minimums: Vec<Minimum>,
+        features: &semgate_negotiation::Features,
+    ) -> Result<Session, HandshakeFault> {
         let (a, prefix) = (self.agents.identity(name), Prefix::default());
         let endpoint = Endpoint::new(self.agents.identity("wholesaler-1")).standing_in();
         let generation = self.inspector.generation();
@@ -86,7 +97,7 @@ impl Stage {
         let contexts = open.iter().map(|short| {
             let urn = semgate_contexts::ContextUrn::parse_short(short, &prefix).unwrap();
             let digest = view.loaded(&urn).unwrap().digest;
-            semgate_negotiation::Offer { urn, digest, features: semgate_negotiation::Features::none() }
+            semgate_negotiation::Offer { urn, digest, features: features.clone() }
         });
         let opening = InitiatorConfig {
             to: endpoint.id().clone(),

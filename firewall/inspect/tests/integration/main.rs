@@ -19,3 +19,4 @@ mod removal;
 mod stage;
 mod threads;
 mod together;
+mod vectors;

@@ -38,7 +38,7 @@ fn the_types_of_the_page_are_the_types_that_policies_see() {
             stated if stated.contains(", optional") => {
                 format!("{{x?{}y?Bool}}", plain(stated.split(", optional").next().unwrap()))
             }
-            stated if schema.contains("\"object\"") => {
+            stated if schema.contains("\"object\"") || schema.contains("x-embedding") => {
                 format!("{{x{{{}}}y?Bool}}", plain(stated).replace(':', ""))
             }
             stated => format!("{{x{}y?Bool}}", plain(stated)),

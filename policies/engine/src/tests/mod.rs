@@ -26,6 +26,7 @@ mod scores;
 mod spaces;
 mod suspended;
 mod unions;
+mod vectors;
 mod versions;
 
 pub(crate) use house::*;
