@@ -48,7 +48,8 @@ fn resolve(context: &str, parameter: &str, value: &str) -> Value {
 }
 
 fn flight(dest: &str) -> Value {
-    let content = json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": dest, "date": "2026-12-01"});
+    let content =
+        json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": dest, "date": "2026-12-01"});
     call("check_message", json!({"context": "travel:v2.1", "content": content}))
 }
 
@@ -62,7 +63,10 @@ fn f0_33_the_official_client_resolves_new_york_and_checks_messages_in_every_revi
         resolve(TRAVEL, "seat", "14A"),
         flight("JFK"),
         flight("Secretville"),
-        call("check_message", json!({"context": TRAVEL, "name": "bookFlight", "content": "{\"date\": \"soon\"}"})),
+        call(
+            "check_message",
+            json!({"context": TRAVEL, "name": "bookFlight", "content": "{\"date\": \"soon\"}"}),
+        ),
         call("lookup_concept", json!({"name": "bookFlight", "context": TRAVEL})),
         call("list_codes", json!({"context": TRAVEL, "parameter": "dest_code"})),
         call("list_codes", json!({"context": TRAVEL, "why": "curious"})),
@@ -72,13 +76,20 @@ fn f0_33_the_official_client_resolves_new_york_and_checks_messages_in_every_revi
         let shown = shown(&up, mode, &calls);
         assert_eq!(shown["version"], version, "{mode}");
         assert!(shown["resources"].as_array().unwrap().contains(&json!(TRAVEL)), "{mode}: {shown}");
-        assert_eq!(shown["tools"], json!(["lookup_concept", "list_codes", "resolve_ambiguity", "check_message"]));
+        assert_eq!(
+            shown["tools"],
+            json!(["lookup_concept", "list_codes", "resolve_ambiguity", "check_message"])
+        );
         assert_eq!(shown["read_only"], true);
         let came = shown["came"].as_array().unwrap();
         assert_eq!(came[0]["options"], json!(["JFK", "LGA", "EWR"]), "{mode}: {}", came[0]);
-        assert_eq!(came[0]["context"], TRAVEL);
+        assert_eq!((&came[0]["context"], &came[0]["by"]), (&json!(TRAVEL), &json!("urn:contexts:travel:v2.2")));
         assert_eq!((&came[1]["options"], &came[1]["ground"]), (&came[0]["options"], &json!("label")));
-        assert_eq!((&came[2]["options"], &came[2]["ground"]), (&json!([]), &json!("none")), "nothing is guessed");
+        assert_eq!(
+            (&came[2]["options"], &came[2]["ground"]),
+            (&json!([]), &json!("none")),
+            "nothing is guessed"
+        );
         assert_eq!(came[2]["choices"].as_array().unwrap().len(), 78);
         assert_eq!((&came[3]["error"], &came[3]["code"]), (&json!(true), &json!("content_invalid")));
         assert_eq!((&came[4]["conforms"], &came[4]["error"]), (&json!(true), &json!(false)), "{}", came[4]);
@@ -87,7 +98,10 @@ fn f0_33_the_official_client_resolves_new_york_and_checks_messages_in_every_revi
         assert!(!came[5].to_string().contains("Secretville"), "no value enters an answer: {}", came[5]);
         assert_eq!(came[6]["missing"], json!(["/dest_code", "/origin_code"]), "{}", came[6]);
         let definition = came[7]["definition"].as_str().unwrap();
-        assert!(definition.contains("## Task bookFlight\n") && definition.contains("AKL AMS"), "{definition}");
+        assert!(
+            definition.contains("## Task bookFlight\n") && definition.contains("AKL AMS"),
+            "{definition}"
+        );
         assert_eq!(came[8]["total"], 78);
         assert_eq!((&came[9]["error"], &came[9]["code"]), (&json!(true), &json!("malformed")));
         assert!(came[10].as_str().unwrap().starts_with(&format!("# Context {TRAVEL}\n")), "{}", came[10]);

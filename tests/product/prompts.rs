@@ -1,7 +1,7 @@
 //! Contexts as prompts, through the running authority and the command line: what a model is given is what was signed.
 
 #[allow(dead_code)] // the reader's own tests use the rest
-#[path = "../../contexts/src/prompt/reader.rs"]
+#[path = "../../contexts/src/prompt/reader_tests.rs"]
 mod reader;
 
 use std::process::{Command, Output};
@@ -28,7 +28,10 @@ fn shipped(name: &str) -> Context {
 fn f0_33_the_prompt_of_travel_round_trips_every_name_and_code_in_it_is_in_the_document() {
     let up = Up::start();
     let served = up.authority(&format!("/v1/contexts/{TRAVEL}/prompt"));
-    assert_eq!((served.status, served.header("content-type").as_deref()), (200, Some("text/plain; charset=utf-8")));
+    assert_eq!(
+        (served.status, served.header("content-type").as_deref()),
+        (200, Some("text/plain; charset=utf-8"))
+    );
     let prompt = String::from_utf8(served.body.clone()).unwrap();
     let (read, document) = (Read::of(&prompt), shipped("travel-v2.1"));
     assert_eq!((read.urn.as_str(), read.digest), (TRAVEL, document.digest().to_string()));
@@ -59,7 +62,15 @@ fn a_budget_bounds_the_prompt_and_names_its_etag() {
     assert!(text.contains("ask `list_codes`"), "{text}");
     assert_ne!(whole.header("etag"), small.header("etag"));
     assert_eq!(up.authority(&path("?budget=4096")).header("etag"), whole.header("etag"));
-    for wrong in ["?budget=0", "?budget=1", "?budget=-1", "?budget=1000001", "?budget=4&budget=4", "?more=1", "?budget=%34000"] {
+    for wrong in [
+        "?budget=0",
+        "?budget=1",
+        "?budget=-1",
+        "?budget=1000001",
+        "?budget=4&budget=4",
+        "?more=1",
+        "?budget=%34000",
+    ] {
         let refused = up.authority(&path(wrong));
         assert_eq!((refused.status, refused.code().as_str()), (422, "parameter_invalid"), "{wrong}");
     }
@@ -113,6 +124,9 @@ fn a_local_file_is_verified_if_it_is_signed_and_says_that_its_status_is_unchecke
     let told = semgate(&up, &["context", "prompt", "--file", signed.to_str().unwrap()]);
     assert_eq!(told.status.code(), Some(1));
     assert!(told.stdout.is_empty(), "nothing that does not verify is written");
-    let other = semgate(&up, &["context", "prompt", "payment:v2.0", "--file", "../contexts/library/travel-v2.1.json"]);
+    let other = semgate(
+        &up,
+        &["context", "prompt", "payment:v2.0", "--file", "../contexts/library/travel-v2.1.json"],
+    );
     assert!(!other.status.success(), "the file is of another context");
 }
