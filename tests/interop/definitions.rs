@@ -155,3 +155,32 @@ fn three_lines_of_python_put_a_prompt_into_an_agent() {
     let served = up.authority(&format!("/v1/contexts/{TRAVEL}/prompt?budget=2000"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&served.body));
 }
+
+/// What the command line of the official inspector shows, run on what npm has of it.
+fn inspected(up: &Up, words: &[&str]) -> Value {
+    let home = node::installed("inspector");
+    let output = Command::new("node")
+        .args(["node_modules/.bin/mcp-inspector", "--cli", SEMGATE, "context", "serve-mcp", "--dir"])
+        .arg(&up.dir)
+        .args(words)
+        .current_dir(home)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_official_inspector_lists_reads_and_calls() {
+    let up = Up::start();
+    let listed = inspected(&up, &["--method", "tools/list"]);
+    let names: Vec<&Value> = listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["lookup_concept", "list_codes", "resolve_ambiguity", "check_message"]);
+    let read = inspected(&up, &["--method", "resources/read", "--uri", TRAVEL]);
+    assert_eq!(read["contents"][0]["uri"], TRAVEL, "{read}");
+    let words = ["context=travel:v2.1", "parameter=dest_code", "value=New York"];
+    let mut call = vec!["--method", "tools/call", "--tool-name", "resolve_ambiguity"];
+    words.iter().for_each(|word| call.extend(["--tool-arg", word]));
+    let resolved = inspected(&up, &call);
+    assert_eq!(resolved["structuredContent"]["options"], json!(["JFK", "LGA", "EWR"]), "{resolved}");
+}
