@@ -53,6 +53,20 @@ fn a_route_that_wants_locks_which_nobody_could_get_was_taken() {
 }
 
 #[test]
+fn embedding_models_are_named_in_their_form_and_for_an_agent_that_does_not_negotiate_itself() {
+    let handshake = |more: &str| {
+        wrong(GOOD, &format!("handshake = {{ certificate = \"a.pem\", key = \"a.key\", {more} }}"))
+    };
+    assert_eq!(handshake("embeddings = [\"acme/mini\", \"acme/large\"]"), None);
+    for bad in ["[]", "[\"a b\"]", "[\"m\", \"m\"]", "[\"\"]"] {
+        let said = handshake(&format!("embeddings = {bad}")).unwrap_or_else(|| panic!("{bad}"));
+        assert!(said.contains("1 to 32 names of embedding models"), "{said}");
+    }
+    let said = handshake("agent = true, embeddings = [\"acme/mini\"]").unwrap();
+    assert!(said.starts_with("`route `a2a`: handshake` must be without `embeddings`"), "{said}");
+}
+
+#[test]
 fn a_concept_for_content_without_a_name_needs_its_context_and_excludes_unread_data() {
     let context = "default_context = \"urn:contexts:payment:v1.1\"";
     let said = wrong(GOOD, "untyped = \"transfer\"").unwrap();
