@@ -22,6 +22,11 @@ pub(crate) fn hidden(text: &str) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
+/// Two signs that NFKC turns into whole phrases, up to 18 characters each: they would multiply the work.
+fn is_phrase(c: char) -> bool {
+    matches!(c, '\u{fdfa}' | '\u{fdfb}')
+}
+
 /// The folded text: NFKC, lower case, no combining marks, nothing invisible.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
@@ -31,6 +36,7 @@ pub(crate) fn fold(text: &str) -> String {
         }
         return folded;
     }
-    let lower = text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase);
+    let seen = text.chars().filter(|c| !is_invisible(*c)).map(|c| if is_phrase(c) { '\u{fffd}' } else { c });
+    let lower = seen.nfkc().flat_map(char::to_lowercase);
     lower.nfd().filter(|c| canonical_combining_class(*c) == 0 && !is_invisible(*c)).collect()
 }

@@ -23,7 +23,7 @@ const PATTERNS: [&str; 8] = [
         r"(?:\W+",
         other_word!(),
         r"){0,3}?\W+(previous|prior|above|earlier|preceding|your|system|initial|original|existing|former|all (?:the|of)|everything)\b",
-        r"(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|rules?|guid\w+|directi\w+|commands?|programming|training|task|restrictions?|above|before|told|safety)\b",
+        r"(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|rules?|guid(el|li|an)\w+|directi\w+|commands?|programming|training|task|restrictions?|above|before|told|safety)\b",
     ),
     concat!(
         r"\b(important|special|urgent|secret|hidden|following)\W+(message|note|instructions?|notice|task)\b[^.\n]{0,50}\b(to|for)\W+(the |an? |any )?(ai|a\.i\.|assistant|(language )?model|llm|chatbot|bot)\b",

@@ -114,3 +114,6 @@ fn highest(model: &Model, extractor: &mut Extractor, view: &str) -> i32 {
     extractor.windows(view, |grams| highest = highest.max(model.linear.score(grams)));
     highest
 }
+
+#[cfg(test)]
+mod tests;

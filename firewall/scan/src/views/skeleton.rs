@@ -4,6 +4,8 @@ use unicode_security::skeleton as prototypes;
 
 /// Least pairs of a letter and a sign before signs are read as letters.
 const LEET_PAIRS: usize = 3;
+/// Most signs of a word without any letter that is read too.
+const SHORT_WORD: usize = 3;
 
 /// A Latin letter that looks like this one. The table of Unicode ends at a small capital for some of them.
 fn latin(c: char) -> Option<char> {
@@ -66,8 +68,13 @@ pub(super) fn unleet(base: &str) -> Option<String> {
     }
     let mut read = String::with_capacity(base.len());
     for word in base.split_inclusive(char::is_whitespace) {
-        if word.bytes().any(|b| b.is_ascii_lowercase()) && !word.contains("://") {
-            read.extend(word.chars().map(|c| letter(c).unwrap_or(c)));
+        let inner = word.trim_end_matches(|c: char| {
+            c.is_whitespace() || matches!(c, '!' | '|' | '+' | '.' | ',' | '?' | ':')
+        });
+        let spelled = inner.bytes().any(|b| b.is_ascii_lowercase()) && !inner.contains("://");
+        if spelled || (inner.chars().count() <= SHORT_WORD && inner.chars().all(|c| letter(c).is_some())) {
+            read.extend(inner.chars().map(|c| letter(c).unwrap_or(c)));
+            read.push_str(word.get(inner.len()..).unwrap_or_default());
         } else {
             read.push_str(word);
         }

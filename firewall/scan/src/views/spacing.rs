@@ -4,8 +4,10 @@
 const SINGLE_LETTERS: usize = 6;
 /// A word with more separators of one kind is taken for several words.
 const SEPARATORS: usize = 3;
-/// The same in a word that looks like an address of mail or of a page.
+/// The same in a word with an address of mail or of a page inside.
 const SEPARATORS_OF_ADDRESS: usize = 7;
+/// A page's address starts with a scheme that ends before this byte; it is never taken apart.
+const SCHEME: usize = 10;
 
 fn is_gap(c: char) -> bool {
     matches!(c, ' ' | '\t' | '.' | '-' | '_' | ',' | '*' | '/' | '|' | '+' | '~')
@@ -65,7 +67,7 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
 }
 
 /// The text with blanks between words that a sign ties together. Only words of letters with more than three signs of one kind
-/// count, and of an address more than seven.
+/// count, and with an address inside more than seven.
 pub(super) fn parted(base: &str) -> Option<String> {
     let mut read = String::with_capacity(base.len());
     let mut changed = false;
@@ -82,7 +84,10 @@ pub(super) fn parted(base: &str) -> Option<String> {
 }
 
 fn separator(word: &str) -> Option<char> {
-    let address = word.contains('@') || word.contains("://") || word.starts_with("www.");
+    if word.starts_with("www.") || word.find("://").is_some_and(|at| at < SCHEME) {
+        return None;
+    }
+    let address = word.contains('@') || word.contains("://");
     let least = if address { SEPARATORS_OF_ADDRESS } else { SEPARATORS };
     let ties = |sign: char| {
         let (mut pieces, mut letters) = (0, 0);
