@@ -2,6 +2,7 @@
 
 use crate::common;
 mod posts;
+mod scores;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, sums, view};
