@@ -335,7 +335,7 @@ fn f0_51_the_lifecycle_of_a_version() {
     let shipped =
         semgate_contexts::library::all().iter().find(|(name, _)| name.starts_with("travel")).unwrap().1;
     let mut next: Value = serde_json::from_slice(shipped).unwrap();
-    next["context"] = "urn:contexts:travel:v2.2".into();
+    next["context"] = "urn:contexts:travel:v2.3".into();
     let file = up.dir.join("next.json");
     let publish = |document: &Value| {
         std::fs::write(&file, document.to_string()).unwrap();
@@ -352,7 +352,7 @@ fn f0_51_the_lifecycle_of_a_version() {
         "{said}"
     );
     assert!(publish(&next).status.success());
-    assert!(act(&["diff", "travel:v2.1", "travel:v2.2"]), "the one shipped, the other fetched and verified");
+    assert!(act(&["diff", "travel:v2.1", "travel:v2.3"]), "the one shipped, the other fetched and verified");
     assert!(act(&["suspend", "travel:v2.1"]));
     until("context_suspended");
     assert!(act(&["resume", "travel:v2.1"]));
@@ -363,7 +363,7 @@ fn f0_51_the_lifecycle_of_a_version() {
     support::wait_for("a message under a retired version to pass with a hint of the newer one", || {
         let answer = self::said(&up, &envelope("REQUEST", TRAVEL, flight.clone()));
         assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-        (answer.header("semgate-notice")? == "deprecated; newest=v2.2").then_some(())
+        (answer.header("semgate-notice")? == "deprecated; newest=v2.3").then_some(())
     });
     assert!(act(&["revoke", "travel:v2.1"]));
     until("context_revoked");
