@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use semgate_contexts::Context;
 use semgate_contexts::prompt::{Budget, BudgetFault, PromptStatus, render};
-use semgate_statement::{Stapled, Status, TextProofFault};
+use semgate_contexts::{Context, ContextUrn, Prefix};
+use semgate_statement::{Lines, Stapled, TextProofFault};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::files::{untrusted, verified};
-use super::listing::{VersionStanding, word};
+use super::Documents;
+use super::serve_mcp::{Catalogue, Current};
 use super::trusted_roots::{AuthorityKeys, Keys};
-use super::{Documents, remote};
 use crate::authority_client::AuthorityArgs;
-use crate::fault::Fault;
+use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read_bytes, read_roots};
 
@@ -45,11 +46,10 @@ impl WritePrompt {
     /// # Errors
     /// The context cannot be had or verified, does not count now, or does not fit the budget.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
-        let (context, status) = match &self.file {
-            Some(file) => (self.local(file)?, PromptStatus::Unchecked),
-            None => {
-                published(&self.keys.resolve(&self.at)?, self.context.as_deref().unwrap_or_default()).await?
-            }
+        let name = self.context.as_deref().unwrap_or_default();
+        let Current { context, status } = match &self.file {
+            Some(file) => Current { context: self.local(file)?, status: PromptStatus::Unchecked },
+            None => published(&self.keys.resolve(&self.at)?, name).await?,
         };
         if let Some(name) = self.context.as_deref().map(names::full_urn)
             && name != context.urn().as_str()
@@ -84,28 +84,11 @@ impl WritePrompt {
     }
 }
 
-/// A published context that counts now, as far as its authority tells.
-async fn published(keys: &AuthorityKeys, name: &str) -> Result<(Arc<Context>, PromptStatus), Fault> {
-    let context = remote::context(keys, &names::full_urn(name)).await?;
-    let urn = context.urn();
-    let standing = VersionStanding::of(&keys.reach, urn).await?;
-    let standing = standing.ok_or_else(|| {
-        Fault::new(format_args!("`{urn}` is not in the listing of published contexts"))
-            .hint("ask the authority itself: this may be an incomplete mirror")
-    })?;
-    let status = match standing.status {
-        Status::Valid => PromptStatus::Valid,
-        Status::Deprecated => PromptStatus::Deprecated,
-        gone @ (Status::Invalid | Status::Suspended) => {
-            return Err(Fault::new(format_args!("`{urn}` is {}, so it has no prompt", word(gone)))
-                .hint("use a version that counts: `semgate context list`"));
-        }
-    };
-    match standing.floor {
-        Some(floor) => {
-            Err(Fault::new(format_args!("`{urn}` is below the floor {floor}, so it has no prompt"))
-                .hint("use a version that counts: `semgate context list`"))
-        }
-        None => Ok((context, status)),
-    }
+/// A published context that counts now, by the log and the status that were verified under the configured roots.
+async fn published(keys: &AuthorityKeys, name: &str) -> Result<Current, Fault> {
+    let name = names::full_urn(name);
+    let urn = ContextUrn::parse(&name, &Prefix::default()).doing(format_args!("`{name}`"))?;
+    let lines = Lines::parse(&[urn.line().as_str()]).doing(format_args!("`{name}`"))?;
+    let (_, views) = watch::channel(keys.follower(lines).await?.view());
+    Catalogue::new(views).find(&name).map_err(|why| why.as_fault(&name))
 }

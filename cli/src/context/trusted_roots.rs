@@ -83,16 +83,16 @@ impl AuthorityKeys {
     /// # Errors
     /// No answer; it fails verification, or is too old; no log key is known.
     pub async fn view(&self) -> Result<Arc<View>, Fault> {
-        Ok(self.follower().await?.view())
+        Ok(self.follower(Lines::All).await?.view())
     }
 
-    /// As [`AuthorityKeys::view`], with the follower, which can follow on.
+    /// As [`AuthorityKeys::view`], of these lines, with the follower, which can follow on.
     ///
     /// # Errors
     /// As [`AuthorityKeys::view`].
-    pub async fn follower(&self) -> Result<Follower, Fault> {
+    pub async fn follower(&self, lines: Lines) -> Result<Follower, Fault> {
         let trust = self.trust_list(&read_roots(&self.reach.roots)?).await?;
-        match follow_once(&self.reach, &self.local(&trust), Lines::All).await? {
+        match follow_once(&self.reach, &self.local(&trust), lines).await? {
             Some((_, follower)) => Ok(follower),
             None => Err(Fault::new("no log key is known: the authority has no trust list yet")
                 .hint("give the key of its log with `--log-key`")),

@@ -4,6 +4,8 @@ use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
+use crate::fault::Fault;
+
 /// The reason that a tool has no answer. Like a refusal it has a code, and holds no value of the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -14,6 +16,13 @@ pub struct Refused {
 impl Refused {
     pub fn new(code: &'static str, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into() }
+    }
+
+    /// The fault of a command, about a context of this name.
+    pub fn as_fault(&self, name: &str) -> Fault {
+        let Self { code, reason } = self;
+        let fault = Fault::new(format_args!("`{name}` has no prompt: {reason} (`{code}`)"));
+        fault.hint("`semgate context list` shows the versions that count")
     }
 
     /// The error of MCP for a resource that cannot be read.
