@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::label::{Labels, folded_label};
 use crate::relation::{Relation, RelationKind};
 use crate::term::{Shape, Term, TermKind};
-use crate::{Context, Field, FieldType};
+use crate::{Context, ContextUrn, Field, FieldType};
 
 impl Context {
     /// Shows every parameter by its name: each member, at any depth, of a concept or of a task's parameters, and none of its
@@ -108,6 +108,8 @@ pub struct Meaning<'c> {
     pub codes: Vec<&'c str>,
     /// The ground.
     pub ground: Ground,
+    /// The context that has the code or the label.
+    pub by: ContextUrn,
 }
 
 impl Context {
@@ -154,7 +156,7 @@ impl Context {
             let same: Vec<&str> =
                 codes.iter().map(String::as_str).filter(|code| folded_label(code) == text).collect();
             if !same.is_empty() {
-                return Some(Meaning { codes: same, ground: Ground::Code });
+                return Some(Meaning { codes: same, ground: Ground::Code, by: self.urn().clone() });
             }
         }
         std::iter::once(self).chain(others.iter().copied()).find_map(|labelled| {
@@ -170,7 +172,8 @@ impl Context {
                     }
                 }
             }
-            (!codes.is_empty()).then_some(Meaning { codes, ground: Ground::Label })
+            let by = labelled.urn().clone();
+            (!codes.is_empty()).then_some(Meaning { codes, ground: Ground::Label, by })
         })
     }
 }

@@ -84,6 +84,6 @@ fn head(context: &Context, status: PromptStatus) -> String {
 #[cfg(test)]
 mod fuzz_tests;
 #[cfg(test)]
-mod reader;
+mod reader_tests;
 #[cfg(test)]
 mod tests;

@@ -83,7 +83,7 @@ fn f0_33_the_official_client_resolves_new_york_and_checks_messages_in_every_revi
         assert_eq!(shown["read_only"], true);
         let came = shown["came"].as_array().unwrap();
         assert_eq!(came[0]["options"], json!(["JFK", "LGA", "EWR"]), "{mode}: {}", came[0]);
-        assert_eq!(came[0]["context"], TRAVEL);
+        assert_eq!((&came[0]["context"], &came[0]["by"]), (&json!(TRAVEL), &json!("urn:contexts:travel:v2.2")));
         assert_eq!((&came[1]["options"], &came[1]["ground"]), (&came[0]["options"], &json!("label")));
         assert_eq!(
             (&came[2]["options"], &came[2]["ground"]),
@@ -154,4 +154,33 @@ fn three_lines_of_python_put_a_prompt_into_an_agent() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let served = up.authority(&format!("/v1/contexts/{TRAVEL}/prompt?budget=2000"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&served.body));
+}
+
+/// What the command line of the official inspector shows, run on what npm has of it.
+fn inspected(up: &Up, words: &[&str]) -> Value {
+    let home = node::installed("inspector");
+    let output = Command::new("node")
+        .args(["node_modules/.bin/mcp-inspector", "--cli", SEMGATE, "context", "serve-mcp", "--dir"])
+        .arg(&up.dir)
+        .args(words)
+        .current_dir(home)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_official_inspector_lists_reads_and_calls() {
+    let up = Up::start();
+    let listed = inspected(&up, &["--method", "tools/list"]);
+    let names: Vec<&Value> = listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["lookup_concept", "list_codes", "resolve_ambiguity", "check_message"]);
+    let read = inspected(&up, &["--method", "resources/read", "--uri", TRAVEL]);
+    assert_eq!(read["contents"][0]["uri"], TRAVEL, "{read}");
+    let words = ["context=travel:v2.1", "parameter=dest_code", "value=New York"];
+    let mut call = vec!["--method", "tools/call", "--tool-name", "resolve_ambiguity"];
+    words.iter().for_each(|word| call.extend(["--tool-arg", word]));
+    let resolved = inspected(&up, &call);
+    assert_eq!(resolved["structuredContent"]["options"], json!(["JFK", "LGA", "EWR"]), "{resolved}");
 }

@@ -39,10 +39,16 @@ fn f0_28_a_question_is_answered_from_the_code_list_and_never_costs_the_agent() {
         "content": {"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "Secretville"]}});
     let agent = Scripted::saying(reply.to_string());
     let gateway = Gateway::before(&up, agent.address, "answer_from_code_lists = true\n");
-    let message = json!({"jsonrpc": "2.0", "id": "r-1", "method": "SendMessage", "params": {"message": {
-        "messageId": "q-1", "role": "ROLE_USER", "parts": [{"data": question("dest_code")}],
-        "metadata": {SNL: {"context": TRAVEL, "performative": "QUERY"}}}}});
-    let answer = post(gateway.a2a, "a2a-version: 1.0\r\n", &message).json();
+    let ask = |context: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": "r-1", "method": "SendMessage", "params": {"message": {
+            "messageId": "q-1", "role": "ROLE_USER", "parts": [{"data": question("dest_code")}],
+            "metadata": {SNL: {"context": context, "performative": "QUERY"}}}}});
+        post(gateway.a2a, "a2a-version: 1.0\r\n", &message).json()
+    };
+    let labelled = ask("urn:contexts:travel:v2.2");
+    let options = &labelled["result"]["message"]["parts"][0]["data"]["options"];
+    assert_eq!(*options, json!(["JFK", "LGA", "EWR"]), "the label `New York` of this version: {labelled}");
+    let answer = ask(TRAVEL);
     let said = &answer["result"]["message"];
     assert_eq!(said["metadata"][SNL]["performative"], "INFORM", "{answer}");
     let options = said["parts"][0]["data"]["options"].as_array().unwrap_or_else(|| panic!("{answer}"));

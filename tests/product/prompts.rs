@@ -1,7 +1,7 @@
 //! Contexts as prompts, through the running authority and the command line: what a model is given is what was signed.
 
 #[allow(dead_code)] // the reader's own tests use the rest
-#[path = "../../contexts/src/prompt/reader.rs"]
+#[path = "../../contexts/src/prompt/reader_tests.rs"]
 mod reader;
 
 use std::process::{Command, Output};

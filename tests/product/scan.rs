@@ -364,8 +364,7 @@ fn a_description_that_reads_like_an_instruction_is_warned_of_when_it_is_checked_
     };
     assert_eq!(is_marked(&checked["warnings"]), ["/concepts/rumour/description"], "{checked}");
     let url = format!("{}/v1/contexts", up.text("/authority_url"));
-    let answer =
-        up.post("operator", &url, &[("content-type", "application/json")], document.to_string().as_bytes());
+    let answer = up.post("operator", &url, &[], document.to_string().as_bytes());
     assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(is_marked(&answer.json()["warnings"]), ["/concepts/rumour/description"], "{}", answer.json());
     // a warning refuses nothing: the context is there

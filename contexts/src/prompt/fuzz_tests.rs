@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::reader::Read;
+use super::reader_tests::Read;
 use super::tests::{is_of, published};
 use super::*;
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::reader::Read;
+use super::reader_tests::Read;
 use super::*;
 use crate::canonical::jcs_of_document;
 use crate::document::DocumentLimits;

@@ -1,7 +1,7 @@
 //! Hashed n-grams of a window, and a linear score over them in integers.
 
 use crate::hash::bucket;
-use crate::parts::Parts;
+use crate::parts::{PART, Part, Parts, QUARTER};
 
 /// Shape of the features: two halves of the same number of buckets, characters first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,19 +165,48 @@ impl Extractor {
         all
     }
 
-    /// Gives the features of each window of a folded text to `each`. A text without words has one empty window.
+    /// Gives the features of each window of a folded text to `each`: each part, each two parts that follow each other, and within
+    /// a sentence of more than one part also each half of a part. A text without words has one empty window.
     pub(crate) fn windows(&mut self, text: &str, mut each: impl FnMut(&Grams)) {
         let mut before: Option<Grams> = None;
-        for part in Parts::new(text) {
-            let grams = self.grams(part);
+        let mut long = false;
+        for part in Parts::new(text, PART) {
+            let grams = self.grams(part.text);
             each(&grams);
             if let Some(before) = &before {
                 each(&self.joined(before, &grams));
             }
             before = Some(grams);
+            long |= !part.opens;
         }
         if before.is_none() {
             each(&Grams::default());
+        }
+        if long {
+            self.halves(text, &mut each);
+        }
+    }
+
+    /// The halves of parts, one quarter further each time, in sentences of more than four quarters.
+    fn halves(&mut self, text: &str, each: &mut impl FnMut(&Grams)) {
+        let mut sentence: Vec<Part<'_>> = Vec::new();
+        let mut quarters = Parts::new(text, QUARTER).peekable();
+        while let Some(quarter) = quarters.next() {
+            sentence.push(quarter);
+            if quarters.peek().is_some_and(|next| !next.opens) {
+                continue;
+            }
+            if sentence.len() > 4 {
+                let mut before: Option<Grams> = None;
+                for quarter in &sentence {
+                    let grams = self.grams(quarter.text);
+                    if let Some(before) = &before {
+                        each(&self.joined(before, &grams));
+                    }
+                    before = Some(grams);
+                }
+            }
+            sentence.clear();
         }
     }
 }

@@ -15,36 +15,48 @@ macro_rules! other_word {
     };
 }
 
-/// One pattern for each class, over a folded text. Letters are ASCII there, save for those of other alphabets.
+/// One pattern for each class, over a folded text. Letters are ASCII there, save for those of other alphabets. Wordings that
+/// people in business use as well (`ignore my last order`, `before you begin, please`) are left out.
 const PATTERNS: [&str; 8] = [
     concat!(
         r"\b(ignor\w*|disregard\w*|forget|overrid\w+|bypass|set aside|(do not|don'?t|stop) (follow\w*|obey\w*)|pay no attention to|abandon)\b",
         r"(?:\W+",
         other_word!(),
         r"){0,3}?\W+(previous|prior|above|earlier|preceding|your|system|initial|original|existing|former|all (?:the|of)|everything)\b",
-        r"(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|rules?|guid\w+|directi\w+|commands?|orders?|programming|training|task|restrictions?|above|before|told|safety)\b",
+        r"(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|rules?|guid\w+|directi\w+|commands?|programming|training|task|restrictions?|above|before|told|safety)\b",
     ),
     concat!(
-        r"\b(important|special|urgent|secret|hidden|following)\W+(message|note|instructions?|notice|task)\b[^.\n]{0,50}\b(to|for)\W+(you\b|(the |an? |any )?(ai|a\.i\.|assistant|agent|model|llm|chatbot|bot)\b)",
+        r"\b(important|special|urgent|secret|hidden|following)\W+(message|note|instructions?|notice|task)\b[^.\n]{0,50}\b(to|for)\W+(the |an? |any )?(ai|a\.i\.|assistant|(language )?model|llm|chatbot|bot)\b",
+        r"|\b(important|special|urgent|secret|hidden)\W+(message|note|instructions?)\W+from\b[^.\n]{0,50}\bto you\b",
         r"|\bif you are an? (ai|llm|agent|assistant|language model|bot)\b",
-        r"|\b(note|attention|dear|hey|listen)\W+(to |all )?(the )?(ai|llm|assistants?|agents?|language models?|chatbot)\b",
+        r"|\b(note|attention|dear|hey|listen)\W+(to |all )?(the |any )?(ai|llms?|assistants?|language models?|chatbots?|(ai|llm|automated|virtual) agents?)\b",
     ),
-    r"\bbefore (you )?(can |do |start |begin |continue |proceed |answer\w* |solv\w+ |us(e|ing) |respond\w* |anything else)[^.\n]{0,70}(please |you must |first|do the following|read )",
+    r"\bbefore (you )?(can |do |start |begin |continue |proceed |answer\w* |solv\w+ |complet\w+ |us(e|ing) |respond\w* |anything else)[^.\n]{0,70}\b(do the following|(you must|please|first)( first| also| always)? (do|call|use|run|read|send|execute|invoke|provide|pass|forward)\b|read (the (file|content)|[~/.`]))",
     concat!(
-        r"<\|?(im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>|^\s*#{2,}\s*\(?(instruction|system|new)\w*",
-        r#"|(^|\n|[.\"}\]]\s*)(system|assistant|developer)\s*:\s|</?(important|information|system|instructions?|admin|secret|hidden|critical)>"#,
-        r"|\(system_message\)|\[(system|admin|developer|new instructions?)\]|<!--",
+        r"<\|?(im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>",
+        r"|^\s*#{2,}\s*\(?(instruction\s*:|system( prompt| message| instruction)?s?\s*[:)]|new (instruction|task|directive|system))",
+        r#"|["}\]]\s*(system|assistant|developer)\s*:\s|^\s*system\s*:\s*(you|ignore|new|override|please|disregard|from now|do not|important|the (previous|user))\b"#,
+        r"|</?(important|information|system|instructions?|admin|secret|hidden|critical)>|\(system_message\)|\[(system|admin|developer|new instructions?)\]",
+        r"|<!--[^>]{0,120}\b(ai|llm|assistant|agent|model|instructions?|system|ignore|you must)\b",
     ),
-    r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert\w*)\W+(this|the user|it|any|anyone|them|him|her|to the user|about)",
-    r"\b(reveal|print|output|repeat|show|display|leak|disclose|tell me|give me|what (is|are|was|were))\b[^.\n]{0,40}\b(system prompt|hidden (prompt|instructions)|initial (prompt|instructions)|secret (key|prompt|instructions)|your (full |exact |original |initial |system )?(instructions|prompt|rules|guidelines|configuration))\b",
     concat!(
-        r"\byou are (now|no longer|going to (act|be|pretend))\b|\bfrom now on,? you\b",
+        r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert|alerting|reveal|revealing)\W+",
+        r"((this|it|that|anything)\W+)?(to )?(the (user|human|operator|owner|customer)|any(one|body))\b",
+        r"|\b(do not|don'?t|never)\W+(mention|reveal|disclose)\W+(this|it)( note| message| instruction| text)?\s*([.!]|$)",
+    ),
+    concat!(
+        r"\b(reveal|print|output|repeat|show|display|leak|disclose|tell me|give me|what (is|are|was|were))\b[^.\n]{0,40}\b(system prompt|(hidden|initial|secret) (prompt|instructions)|secret key|your (full |exact |original |initial |system |hidden )+(instructions|prompt|rules|guidelines|configuration))\b",
+        r"|\b(reveal|print|output|repeat|leak|disclose)\b[^.\n]{0,40}\byour (instructions|prompt|rules|guidelines|configuration)\b",
+    ),
+    concat!(
+        r"\byou are (now|going to be)\W+(an? |the |in |my )?(\w+ )?(unrestricted|unfiltered|uncensored|jailbroken|evil|dan|ai|llm|assistant|agent|chatbot|hacker|root|administrator|admin|shell|terminal|developer mode|free (from|of))\b",
+        r"|\byou are no longer (an?|bound|restricted|limited|required|subject)\b|\bfrom now on,? you (are|will|must|should|only|act|have to|follow)\b|\byou are going to (act as|pretend|roleplay)\b",
         r"|\b(act|behave|respond|answer|pretend|roleplay) (as|like|to be)\b[^.\n]{0,40}\b(unrestricted|no (rules|restrictions|limits|filter)|without (any )?(rules|restrictions|limits|filter)|dan|root|administrator|evil|jailbroken)\b",
-        r"|\b(developer|debug|god|test|dan) mode\b|\bdo anything now\b",
+        r"|\b(you|respond|reply|answer|act)\b[^.\n]{0,20}\bin (developer|debug|god|dan|unrestricted) mode\b|\b(god|dan|jailbreak) mode\b|\bdo anything now\b",
     ),
     concat!(
-        r"\bnew (important |urgent |main |real |primary )?(instructions?|task|directives?|objective|orders|system prompt)\W{0,6}[:*\n]",
-        r"|\b(your|the) (new|real|actual|true) (task|instructions?|goal|objective|mission) (is|are)\b",
+        r"\bnew (important |urgent |main |real |primary |system )?(instructions?|directives?|prompt)\W{0,6}[:*\n]|\bnew (important|urgent|main|real|primary) task\W{0,6}[:*\n]",
+        r"|\byour (new|real|actual|true) (task|instructions?|goal|objective|mission) (is|are)\b|\bthe (new|real|actual|true) (task|instructions?) (is|are)\b",
         r"|\*+\s*(new|urgent|important)[^*\n]{0,30}(task|instructions?)\s*\*+",
     ),
 ];

@@ -1,13 +1,29 @@
 //! Sentences of a folded text, cut into parts of bounded size. A window is one part, or two that follow each other.
 
-/// Most words of a part.
-const WORDS: usize = 28;
-/// Most bytes of the words of a part; a longer word is cut.
-const BYTES: usize = 320;
+/// Most words and bytes of a part. A longer sentence is cut between words, and a longer word within.
+#[derive(Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) words: usize,
+    pub(crate) bytes: usize,
+}
 
-/// The parts of a text in order; each is a run of words of the text.
+/// A part of a sentence.
+pub(crate) const PART: Most = Most { words: 28, bytes: 320 };
+/// A quarter of a part, for a closer look at long sentences.
+pub(crate) const QUARTER: Most = Most { words: 7, bytes: 80 };
+
+/// A run of words of the text.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'t> {
+    pub(crate) text: &'t str,
+    /// A sentence starts with it.
+    pub(crate) opens: bool,
+}
+
+/// The parts of a text in order.
 pub(crate) struct Parts<'t> {
     text: &'t str,
+    most: Most,
     /// The word of the next part that was already read.
     carried: Option<Word<'t>>,
     read: usize,
@@ -23,8 +39,8 @@ struct Word<'t> {
 }
 
 impl<'t> Parts<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
-        Self { text, carried: None, read: 0, before: None }
+    pub(crate) fn new(text: &'t str, most: Most) -> Self {
+        Self { text, most, carried: None, read: 0, before: None }
     }
 
     fn word(&mut self) -> Option<Word<'t>> {
@@ -38,7 +54,7 @@ impl<'t> Parts<'t> {
             let gap = rest.get(..rest.len() - trimmed.len()).unwrap_or_default();
             let start = self.read + gap.len();
             let full = trimmed.split(char::is_whitespace).next().unwrap_or(trimmed);
-            let length = full.len().min(full.floor_char_boundary(BYTES));
+            let length = full.len().min(full.floor_char_boundary(self.most.bytes));
             let word = trimmed.get(..length).unwrap_or(full);
             let broken = self.before.is_none() || gap.contains('\n');
             let ended =
@@ -56,21 +72,21 @@ impl<'t> Parts<'t> {
 }
 
 impl<'t> Iterator for Parts<'t> {
-    type Item = &'t str;
+    type Item = Part<'t>;
 
-    fn next(&mut self) -> Option<&'t str> {
+    fn next(&mut self) -> Option<Part<'t>> {
         let first = match self.carried.take() {
             Some(word) => word,
             None => self.word()?,
         };
         let (mut end, mut words, mut bytes) = (first.start + first.text.len(), 1, first.text.len());
         while let Some(word) = self.word() {
-            if word.opens || words == WORDS || bytes + word.text.len() > BYTES {
+            if word.opens || words == self.most.words || bytes + word.text.len() > self.most.bytes {
                 self.carried = Some(word);
                 break;
             }
             (end, words, bytes) = (word.start + word.text.len(), words + 1, bytes + word.text.len());
         }
-        self.text.get(first.start..end)
+        self.text.get(first.start..end).map(|text| Part { text, opens: first.opens })
     }
 }

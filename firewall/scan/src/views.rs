@@ -3,6 +3,7 @@
 mod coded;
 mod skeleton;
 mod spacing;
+mod unjoined;
 
 use crate::fold::fold;
 
@@ -19,12 +20,16 @@ pub(crate) fn views(text: &str) -> Vec<String> {
     views
 }
 
-/// Adds the views of a folded text, and last the text itself.
+/// Adds the views of a folded text, and last the text itself. Each view takes off one more disguise than the one before.
 fn plain_views(folded: String, views: &mut Vec<String>) {
-    let seen = skeleton::skeleton(&folded);
-    let base = seen.as_deref().unwrap_or(&folded);
-    let more = [spacing::joined(base), spacing::parted(base), skeleton::unleet(base)];
-    views.extend(more.into_iter().flatten());
-    views.extend(seen);
+    let steps: [fn(&str) -> Option<String>; 4] =
+        [spacing::joined, spacing::parted, skeleton::unleet, unjoined::unjoined];
+    let mut last = skeleton::skeleton(&folded);
+    for step in steps {
+        if let Some(next) = step(last.as_deref().unwrap_or(&folded)) {
+            views.extend(last.replace(next));
+        }
+    }
+    views.extend(last);
     views.push(folded);
 }

@@ -183,7 +183,7 @@ impl<'k> Keeper<'k> {
             members.insert("text".to_owned(), Value::Object(scores));
         }
         let head = head.to_string();
-        self.questions.push(format!("{},{}}}", head.trim_end_matches('}'), kept.text()));
+        self.questions.push(format!("{},{}}}", head.strip_suffix('}').unwrap_or(&head), kept.text()));
     }
 
     /// The text.

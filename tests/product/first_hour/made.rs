@@ -93,15 +93,15 @@ fn init_with_a_context_lets_an_agent_of_native_l8_and_its_client_say_what_it_def
     let words =
         ["init", text(dir), "--l8", &agent, "--context", "travel", "--client", "traveller", "--plain"];
     let printed = good(&words);
-    assert!(printed.contains("--wait 60 travel:v2.1 bookFlight"), "{printed}");
+    assert!(printed.contains("--wait 60 travel:v2.2 bookFlight"), "{printed}");
     let _up = serve(&["up", "--dir", text(dir)], &dir.join("up.log"));
     let flight = r#"{"origin_code":"LAX","dest_code":"JFK","date":"2026-11-04"}"#;
-    let (status, booked) = call(dir, &["--wait", "60", "travel:v2.1", "bookFlight", flight]);
+    let (status, booked) = call(dir, &["--wait", "60", "travel:v2.2", "bookFlight", flight]);
     // the sample agent answers under a name of its own, which this gateway does not lead to
     assert_eq!((status, &booked["code"]), (3, &json!("reply_refused")), "{booked}");
     assert_eq!(booked["delivered"], "yes", "{booked}");
     let wrong = flight.replace("JFK", "nowhere");
-    let (status, refused) = call(dir, &["travel:v2.1", "bookFlight", &wrong]);
+    let (status, refused) = call(dir, &["travel:v2.2", "bookFlight", &wrong]);
     assert_eq!((status, &refused["code"]), (3, &json!("content_invalid")), "{refused}");
     let tested = good(&["policy", "test", text(&dir.join("policies/cases"))]);
     assert!(tested.contains("1 case(s), 0 failed"), "{tested}");

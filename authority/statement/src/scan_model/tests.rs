@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{Keys, START};
+use proptest::prelude::*;
 use semgate_certs::{KeyPair, LeafProfile};
 
 const SIGNER: &str = "spiffe://semgate.test/scan-signer";
@@ -132,4 +133,40 @@ fn a_truncated_or_oversized_file_is_refused() {
         assert!(stage.verify(&bytes[..end]).is_err(), "{end} of {} bytes", bytes.len());
     }
     assert_eq!(stage.refused(&[bytes, vec![b' '; 100_000]].concat()), "too_large");
+}
+
+fn payload() -> Vec<u8> {
+    let field = serde_json::json!({"concept": "c", "context": "urn:contexts:t:v1.0", "position": "/a"});
+    let payload = serde_json::json!({
+        "content": "AAAA", "digest": Digest::of(&[0, 0, 0]).to_string(), "features": 1, "field": field,
+        "issued_at": START, "version": 1,
+    });
+    payload.to_string().into_bytes()
+}
+
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(256)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn fuzz_a_mutated_payload_is_refused_or_has_valid_names(
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut bytes = payload();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok((artefact, _)) = read(&bytes, &Prefix::default()) {
+            let field = artefact.field.unwrap();
+            prop_assert!(is_name(&field.concept) && is_position(&field.position));
+        }
+    }
+
+    #[test]
+    fn fuzz_random_bytes_are_no_payload(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(read(&bytes, &Prefix::default()).is_err());
+    }
 }

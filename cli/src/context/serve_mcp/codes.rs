@@ -85,7 +85,8 @@ pub fn resolve(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     let newer: Vec<&Context> = siblings.iter().map(Arc::as_ref).collect();
     let answer = match context.meaning(&parameter, &value, &newer) {
         Some(meaning) => {
-            json!({"parameter": name, "options": meaning.codes, "ground": meaning.ground.as_str()})
+            let by = meaning.by.as_str();
+            json!({"parameter": name, "options": meaning.codes, "ground": meaning.ground.as_str(), "by": by})
         }
         None => {
             let mut answer = json!({"parameter": name, "options": [], "ground": "none"});

@@ -1,5 +1,7 @@
 //! `lookup_concept`.
 
+use std::collections::BTreeMap;
+
 use semgate_contexts::TermKind;
 use semgate_contexts::prompt::{Budget, render_term};
 use serde_json::{Value, json};
@@ -24,15 +26,18 @@ pub fn concept(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     if let Some(context) = context {
         return defined(&catalogue.find(&context)?, &name, budget);
     }
-    let having: Vec<Current> =
-        catalogue.all().into_iter().filter(|one| one.context.term(&name).is_some()).collect();
+    // by URN, so the newest version of a line is the last of it
+    let having = catalogue.all().into_iter().filter(|one| one.context.term(&name).is_some());
+    let newest: BTreeMap<String, Current> =
+        having.map(|one| (one.context.urn().line().as_str().to_owned(), one)).collect();
+    let having: Vec<Current> = newest.into_values().collect();
     match having.as_slice() {
         [] => Err(Refused::new("concept_undefined", "no context that counts defines this name")),
         [one] => defined(one, &name, budget),
         several => {
             let urns: Vec<&str> =
                 several.iter().take(MOST_FOUND).map(|one| one.context.urn().as_str()).collect();
-            Ok(json!({"name": name, "contexts": urns, "hint": "name the context: several define it"}))
+            Ok(json!({"name": name, "contexts": urns, "hint": "name the context: several lines define it"}))
         }
     }
 }

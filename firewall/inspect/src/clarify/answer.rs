@@ -8,10 +8,13 @@ use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Sent, decide::Decided, list,
 };
 use bytes::Bytes;
-use semgate_contexts::{Performative, json::Json};
+use semgate_contexts::{Context, Ground, Performative, json::Json};
 use semgate_protocol::GatewayAnswer;
 use serde_json::json;
 use std::fmt;
+
+/// The member of a question that quotes what was said.
+const VALUE: &str = "value";
 
 /// Maximum number of options in one answer (`urn:contexts:snl:v1.0`). The agent chooses from a longer list.
 const MOST_OPTIONS: usize = 256;
@@ -60,15 +63,24 @@ pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
         if definition.term.name() != QUESTION || definition.context.urn().line() != control {
             return None;
         }
-        let parameter = instance.object.get(PARAMETER).and_then(Json::as_str)?;
-        let codes = context.code_list(Parameter::of(context, parameter)?.list()?)?;
-        (codes.len() <= MOST_OPTIONS).then(|| Question {
-            key: instance.pointer.key.map(str::to_owned),
-            parameter: parameter.to_owned(),
-            options: codes.to_vec(),
-        })
+        let text = |member: &str| instance.object.get(member).and_then(Json::as_str);
+        let name = text(PARAMETER)?;
+        let options = options(context, &Parameter::of(context, name)?, text(VALUE))?;
+        Some(Question { key: instance.pointer.key.map(str::to_owned), parameter: name.to_owned(), options })
     });
     answered.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The codes of the label that the question quotes, else all codes of the list; `None` if they are too many for one answer.
+fn options(context: &Context, parameter: &Parameter<'_>, value: Option<&str>) -> Option<Vec<String>> {
+    let all = context.code_list(parameter.list()?)?;
+    let labelled = value.and_then(|value| context.meaning(parameter, value, &[]));
+    let labelled = labelled.filter(|meaning| meaning.ground == Ground::Label);
+    let options = match labelled {
+        Some(meaning) => meaning.codes.into_iter().map(str::to_owned).collect(),
+        None => all.to_vec(),
+    };
+    (options.len() <= MOST_OPTIONS).then_some(options)
 }
 
 impl Inspector {

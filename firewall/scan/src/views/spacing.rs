@@ -2,8 +2,10 @@
 
 /// Least single letters in a row that are joined to words.
 const SINGLE_LETTERS: usize = 6;
-/// Least separators of one kind in a word that is taken for several.
+/// A word with more separators of one kind is taken for several words.
 const SEPARATORS: usize = 3;
+/// The same in a word that looks like an address of mail or of a page.
+const SEPARATORS_OF_ADDRESS: usize = 7;
 
 fn is_gap(c: char) -> bool {
     matches!(c, ' ' | '\t' | '.' | '-' | '_' | ',' | '*' | '/' | '|' | '+' | '~')
@@ -42,6 +44,7 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
     let sign = |at: usize| signs.get(at).copied();
     let is_letter = |at: usize| sign(at).is_some_and(char::is_alphanumeric);
     let mut run = Run { letters: 1, text: sign(start).into_iter().collect(), end: start };
+    let mut tie = None;
     loop {
         let gap = (run.end + 1..)
             .take_while(|at| sign(*at).is_some_and(|c| is_gap(c) || c == '\n'))
@@ -51,7 +54,8 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
         if gap == 0 || !is_letter(next) || is_letter(next + 1) {
             return run;
         }
-        if gap > 1 {
+        let (first, tie) = (sign(run.end + 1), *tie.get_or_insert(sign(run.end + 1)));
+        if gap > 1 || first != tie {
             run.text.push(' ');
         }
         run.text.extend(sign(next));
@@ -60,8 +64,8 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
     }
 }
 
-/// The text with blanks between words that a sign ties together. Only words of letters with at least three signs of one kind
-/// count; addresses of mail and of pages stay.
+/// The text with blanks between words that a sign ties together. Only words of letters with more than three signs of one kind
+/// count, and of an address more than seven.
 pub(super) fn parted(base: &str) -> Option<String> {
     let mut read = String::with_capacity(base.len());
     let mut changed = false;
@@ -78,13 +82,17 @@ pub(super) fn parted(base: &str) -> Option<String> {
 }
 
 fn separator(word: &str) -> Option<char> {
+    let address = word.contains('@') || word.contains("://") || word.starts_with("www.");
+    let least = if address { SEPARATORS_OF_ADDRESS } else { SEPARATORS };
     let ties = |sign: char| {
-        let pieces: Vec<&str> = word.trim().split(sign).filter(|piece| !piece.is_empty()).collect();
-        let letters = pieces.iter().filter(|piece| piece.chars().any(char::is_alphabetic)).count();
-        letters > SEPARATORS && letters * 4 >= pieces.len() * 3
+        let (mut pieces, mut letters) = (0, 0);
+        for piece in word.trim().split(sign).filter(|piece| !piece.is_empty()) {
+            pieces += 1;
+            letters += usize::from(piece.chars().any(char::is_alphabetic));
+        }
+        letters > least && letters * 4 >= pieces * 3
     };
-    if word.contains('@') || word.contains("://") || word.starts_with("www.") {
-        return None;
-    }
-    ['-', '_', '.', '~', '/', '+', '|', '*'].into_iter().find(|sign| ties(*sign))
+    let signs: &[char] =
+        if address { &['-', '_', '+', '~'] } else { &['-', '_', '.', '~', '/', '+', '|', '*', ','] };
+    signs.iter().copied().find(|sign| ties(*sign))
 }

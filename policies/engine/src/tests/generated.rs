@@ -51,7 +51,7 @@ const RESOURCES: [&str; 6] = [
     "resource",
 ];
 
-const CONDITIONS: [&str; 42] = [
+const CONDITIONS: [&str; 44] = [
     "when { resource has amount && [decimal(\"0.0\"), decimal(\"12000.0\")].contains(resource.amount) }",
     "when { resource has amount && resource.amount.lessThanOrEqual(decimal(\"10000.0\")) }",
     "unless { resource is payment::transfer && {a: resource.amount} == {a: decimal(\"10000.0001\")} }",
