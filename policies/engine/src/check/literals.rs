@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Texts, candidates};
 use crate::catalogue::{Catalogue, TypeInfo};
+use crate::kinds::MODEL;
 use crate::open_objects::SchemaNode;
 use crate::parse::Written;
 use crate::partial::{each, resource_path};
@@ -140,7 +141,14 @@ impl<'c> Literals<'c> {
 fn rule(mut fields: &FieldType, node: SchemaNode<'_>, path: &[String]) -> Option<Rule> {
     let mut node = Some(node);
     for name in path {
-        let FieldType::Record(members) = plain(fields) else { return None };
+        let members = match plain(fields) {
+            FieldType::Record(members) => members,
+            FieldType::Vector(vector) if name == MODEL => {
+                let models = vector.spaces().iter().map(|space| space.model.to_string());
+                return Some(Rule::Listed(Arc::new(models.collect())));
+            }
+            _ => return None,
+        };
         fields = &members.get(name)?.kind;
         node = node.and_then(|node| node.member(name));
     }

@@ -97,6 +97,14 @@ fn no_number_of_a_vector_is_there_for_a_policy() {
 }
 
 #[test]
+fn a_model_that_no_version_lists_is_a_mistake_of_the_policy() {
+    let policy = r#"permit (principal, action, resource is t::note) when { resource has intent && resource.intent.model == "tiny" };"#;
+    let faults = load(policy, vec![note(0, BOTH, REFERENCES)]).err().unwrap();
+    assert!(faults[0].contains("`resource.intent.model` is `\"tiny\"` in no version"), "{faults:?}");
+    assert!(load(&policy.replace("tiny", "large"), vec![note(0, BOTH, REFERENCES)]).is_ok());
+}
+
+#[test]
 fn versions_with_more_references_have_one_type() {
     let policy = r#"permit (principal, action, resource is t::note) when
         { resource has intent && resource.intent has similarity && resource.intent.similarity has note && resource.intent.similarity.note > 900 };"#;
