@@ -187,8 +187,8 @@ fn fitting(tasks: &[Drafted]) -> usize {
 }
 
 fn checked(document: &Value) -> Result<Result<Context, DocumentFault>, ImportFault> {
-    let bytes = serde_json::to_vec(document)
-        .map_err(|e| ImportFault::new(format_args!("writing the draft: {e}")))?;
+    let bytes =
+        serde_json::to_vec(document).map_err(|e| ImportFault::new(format_args!("writing the draft: {e}")))?;
     Ok(Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()))
 }
 

@@ -18,14 +18,24 @@ const CHOOSE: &str = "choose definitions with `--only`";
 ///
 /// # Errors
 /// No schema, references below an inner `$id`, an unknown definition, or a draft that is too large or not of objects.
-pub fn draft(source: &Value, name: &str, only: &[String], naming: &Naming<'_>) -> Result<ContextDraft, ImportFault> {
+pub fn draft(
+    source: &Value,
+    name: &str,
+    only: &[String],
+    naming: &Naming<'_>,
+) -> Result<ContextDraft, ImportFault> {
     let Some(map) = source.as_object() else { return Err(ImportFault::new("no schema: not a JSON object")) };
     if has_inner_base(source) {
-        return Err(ImportFault::new("a schema inside has an `$id` of its own, which changes its references")
-            .hint("bundle the schema without inner identifiers"));
+        return Err(ImportFault::new(
+            "a schema inside has an `$id` of its own, which changes its references",
+        )
+        .hint("bundle the schema without inner identifiers"));
     }
-    let starts: Vec<String> =
-        if only.is_empty() { vec![String::new()] } else { only.iter().map(|one| pointer(source, one)).collect::<Result<_, _>>()? };
+    let starts: Vec<String> = if only.is_empty() {
+        vec![String::new()]
+    } else {
+        only.iter().map(|one| pointer(source, one)).collect::<Result<_, _>>()?
+    };
     let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
     let mut used = BTreeSet::new();
     let mut named = |pointer: &str, part: &str| names::shared(part, pointer, &mut used);
@@ -41,7 +51,9 @@ pub fn draft(source: &Value, name: &str, only: &[String], naming: &Naming<'_>) -
         let own = names::shared(concept, concept, &mut BTreeSet::new());
         if let Value::Object(members) = &mut schema
             && !members.contains_key("type")
-            && ["properties", "required", "patternProperties"].iter().any(|keyword| members.contains_key(*keyword))
+            && ["properties", "required", "patternProperties"]
+                .iter()
+                .any(|keyword| members.contains_key(*keyword))
         {
             members.insert("type".to_owned(), Value::from("object"));
             terms.remark(own.as_str(), "takes objects alone, since a concept is an object");
@@ -59,8 +71,6 @@ fn pointer(source: &Value, name: &str) -> Result<String, ImportFault> {
     }
     let sections = ["$defs", "definitions"].iter().filter_map(|section| source.get(*section)?.as_object());
     let known: Vec<&str> = sections.flat_map(Map::keys).take(24).map(String::as_str).collect();
-    Err(ImportFault::new(format_args!("the source has no definition `{name}`")).hint(format_args!("it has {}", known.join(", "))))
+    Err(ImportFault::new(format_args!("the source has no definition `{name}`"))
+        .hint(format_args!("it has {}", known.join(", "))))
 }
-
-#[cfg(test)]
-mod tests;

@@ -60,13 +60,7 @@ pub fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, Stri
 }
 
 /// A unique name for the definition of a task at a JSON Pointer of one of its sides; `part` makes it readable.
-pub fn definition(
-    task: &str,
-    side: &str,
-    part: &str,
-    pointer: &str,
-    used: &mut BTreeSet<String>,
-) -> String {
+pub fn definition(task: &str, side: &str, part: &str, pointer: &str, used: &mut BTreeSet<String>) -> String {
     let name = word(&format!("{task}_{side}{part}"));
     let is_free = |name: &str| !used.contains(name);
     let name = if name.len() <= MAX_NAME && is_free(&name) {

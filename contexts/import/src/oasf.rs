@@ -43,7 +43,10 @@ pub fn draft(classes: &[Value], naming: &Naming<'_>) -> Result<ContextDraft, Imp
             continue;
         }
         let Some((root, path)) = path(name, &by_name) else {
-            terms.remark(legible(name), "is left out: its chain of `extends` leads to no base class of these files");
+            terms.remark(
+                legible(name),
+                "is left out: its chain of `extends` leads to no base class of these files",
+            );
             continue;
         };
         codes.entry(root).or_default().push(path);
@@ -59,7 +62,10 @@ pub fn draft(classes: &[Value], naming: &Naming<'_>) -> Result<ContextDraft, Imp
             concept.to_owned(),
             json!({"type": "object", "properties": {"name": member}, "required": ["name"]}),
         );
-        terms.remark(concept, "holds the name of a class alone: numbers of classes (`id`) and annotations are left out");
+        terms.remark(
+            concept,
+            "holds the name of a class alone: numbers of classes (`id`) and annotations are left out",
+        );
     }
     terms.remark("", "captions and descriptions of classes are left out: a code has no words");
     terms.finish(naming, CHOOSE)
@@ -82,6 +88,3 @@ fn path<'v>(name: &'v str, all: &BTreeMap<&'v str, &'v Value>) -> Option<(&'v st
     }
     None
 }
-
-#[cfg(test)]
-mod tests;

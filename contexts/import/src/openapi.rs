@@ -38,7 +38,9 @@ pub fn draft(source: &Value, choice: &Choice, naming: &Naming<'_>) -> Result<Con
         Some(version) if version.starts_with("3.0") => true,
         Some(version) if version.starts_with("3.1") => false,
         _ if source.get("swagger").is_some() => {
-            return Err(ImportFault::new("a description of Swagger 2.0").hint("convert it to OpenAPI 3 first"));
+            return Err(
+                ImportFault::new("a description of Swagger 2.0").hint("convert it to OpenAPI 3 first")
+            );
         }
         _ => return Err(ImportFault::new("no description of OpenAPI 3.0 or 3.1")),
     };
@@ -54,7 +56,8 @@ pub fn draft(source: &Value, choice: &Choice, naming: &Naming<'_>) -> Result<Con
     let roots: Vec<&Value> = starts.iter().filter_map(|pointer| source.pointer(pointer)).collect();
     // a schema that becomes a concept is a target of references too
     let targets = Targets::of(source, roots, &mut name);
-    let mut translator = Translator::new(source, targets, Habits { alone: old, foreign: true, nullable: old });
+    let mut translator =
+        Translator::new(source, targets, Habits { alone: old, foreign: true, nullable: old });
     let translated = translator.all(&starts).map_err(ImportFault::new)?;
     terms.take(&mut translator);
     let mut schemas_in_order = translated.into_iter();
@@ -79,7 +82,8 @@ fn schema_pointer(source: &Value, name: &str) -> Result<String, ImportFault> {
     }
     let all = source.pointer("/components/schemas").and_then(Value::as_object);
     let known: Vec<&str> = all.into_iter().flat_map(Map::keys).take(24).map(String::as_str).collect();
-    Err(ImportFault::new(format_args!("the source has no schema `{name}`")).hint(format_args!("it has {}", known.join(", "))))
+    Err(ImportFault::new(format_args!("the source has no schema `{name}`"))
+        .hint(format_args!("it has {}", known.join(", "))))
 }
 
 fn wanted(all: Vec<Operation>, choice: &Choice) -> Result<Vec<Operation>, ImportFault> {
@@ -89,8 +93,10 @@ fn wanted(all: Vec<Operation>, choice: &Choice) -> Result<Vec<Operation>, Import
     for name in &choice.operations {
         if !all.iter().any(|one| one.is(name)) {
             let known: Vec<&str> = all.iter().take(24).map(|one| one.label.as_str()).collect();
-            return Err(ImportFault::new(format_args!("the source has no operation `{name}` that a task can say"))
-                .hint(format_args!("it has {}", known.join(", "))));
+            return Err(ImportFault::new(format_args!(
+                "the source has no operation `{name}` that a task can say"
+            ))
+            .hint(format_args!("it has {}", known.join(", "))));
         }
     }
     Ok(all.into_iter().filter(|one| choice.operations.iter().any(|name| one.is(name))).collect())
@@ -106,8 +112,12 @@ fn tasks(wanted: &[Operation], schemas: &mut impl Iterator<Item = Value>, terms:
             let schema = if input.pointer.is_some() { next() } else { Value::Bool(true) };
             members.insert(input.member.clone(), schema);
         }
-        let required: Vec<&str> =
-            operation.inputs.iter().filter(|input| input.required).map(|input: &Input| input.member.as_str()).collect();
+        let required: Vec<&str> = operation
+            .inputs
+            .iter()
+            .filter(|input| input.required)
+            .map(|input: &Input| input.member.as_str())
+            .collect();
         let mut parameters = json!({"type": "object", "description": operation.words});
         if let Value::Object(parameters) = &mut parameters {
             if operation.words.is_empty() {
@@ -134,6 +144,3 @@ fn tasks(wanted: &[Operation], schemas: &mut impl Iterator<Item = Value>, terms:
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -57,13 +57,12 @@ impl Descriptors {
             return Err(ImportFault::new(format_args!("the descriptors have more than {MAX_BYTES} bytes")));
         }
         let pool = DescriptorPool::decode(bytes).map_err(|_| {
-            ImportFault::new("the file holds no `FileDescriptorSet`")
-                .hint("write one with `protoc --include_imports --descriptor_set_out=FILE`, or give `.proto` files")
+            ImportFault::new("the file holds no `FileDescriptorSet`").hint(
+                "write one with `protoc --include_imports --descriptor_set_out=FILE`, or give `.proto` files",
+            )
         })?;
-        let imported: Vec<String> = pool
-            .file_descriptor_protos()
-            .flat_map(|file| file.dependency.clone())
-            .collect();
+        let imported: Vec<String> =
+            pool.file_descriptor_protos().flat_map(|file| file.dependency.clone()).collect();
         let roots = pool.files().map(|file| file.name().to_owned());
         let roots = roots.filter(|name| !imported.contains(name)).collect();
         Self { pool, roots }.known()
@@ -97,8 +96,11 @@ impl Descriptors {
     fn known(self) -> Result<Self, ImportFault> {
         for file in self.pool.file_descriptor_protos() {
             if !matches!(file.syntax(), "" | "proto2" | "proto3") {
-                return Err(ImportFault::new(format_args!("`{}` has another syntax than proto2 and proto3", file.name()))
-                    .hint("editions are not read: compile the file as proto3"));
+                return Err(ImportFault::new(format_args!(
+                    "`{}` has another syntax than proto2 and proto3",
+                    file.name()
+                ))
+                .hint("editions are not read: compile the file as proto3"));
             }
         }
         Ok(self)
@@ -141,7 +143,9 @@ impl Descriptors {
         let files = self.roots.iter().filter_map(|name| self.pool.get_file_by_name(name));
         let methods: Vec<_> = files
             .filter(|_| named.is_empty())
-            .flat_map(|file| file.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect::<Vec<_>>())
+            .flat_map(|file| {
+                file.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect::<Vec<_>>()
+            })
             .collect();
         let names = names(&wanted, &methods);
         let comments: BTreeMap<_, _> = self.pool.file_descriptor_protos().map(messages::comments).collect();

@@ -93,7 +93,12 @@ fn read(bytes: &[u8], format: Format) -> Result<Reader, ImportFault> {
 ///
 /// # Errors
 /// An unreadable graph, an unknown choice, nothing to draft, or a draft that is too large.
-pub fn draft(bytes: &[u8], format: Format, only: &[String], naming: &Naming<'_>) -> Result<ContextDraft, ImportFault> {
+pub fn draft(
+    bytes: &[u8],
+    format: Format,
+    only: &[String],
+    naming: &Naming<'_>,
+) -> Result<ContextDraft, ImportFault> {
     let reader = read(bytes, format)?;
     let shaped = reader.of_type(&format!("{SH}NodeShape"));
     let targets: Vec<String> = shaped
@@ -107,12 +112,17 @@ pub fn draft(bytes: &[u8], format: Format, only: &[String], naming: &Naming<'_>)
     classes.sort();
     classes.dedup();
     let chosen = |node: &NamedNode, shown: &str| {
-        only.is_empty() || only.iter().any(|name| name == node.as_str() || name == shown || name == vocabulary::local(node.as_str()))
+        only.is_empty()
+            || only.iter().any(|name| {
+                name == node.as_str() || name == shown || name == vocabulary::local(node.as_str())
+            })
     };
     let mut shapes = Shapes::new(&reader, &shaped, &classes);
     if let Some(unknown) = only.iter().find(|name| {
         !shaped.iter().chain(&classes).any(|node| {
-            *name == node.as_str() || *name == vocabulary::local(node.as_str()) || name.as_str() == shapes.name(node.as_str())
+            *name == node.as_str()
+                || *name == vocabulary::local(node.as_str())
+                || name.as_str() == shapes.name(node.as_str())
         })
     }) {
         return Err(ImportFault::new(format_args!("the graph has no shape or class `{unknown}`")));
@@ -131,7 +141,12 @@ pub fn draft(bytes: &[u8], format: Format, only: &[String], naming: &Naming<'_>)
     for property in reader.of_type(&format!("{OWL}AnnotationProperty")) {
         terms.remark(property.as_str(), "is left out: it annotates");
     }
-    if reader.graph.triples_for_predicate(oxrdf::NamedNodeRef::new_unchecked(&format!("{OWL}imports"))).next().is_some() {
+    if reader
+        .graph
+        .triples_for_predicate(oxrdf::NamedNodeRef::new_unchecked(&format!("{OWL}imports")))
+        .next()
+        .is_some()
+    {
         terms.remark("", "imports of the ontology are left out: nothing is fetched");
     }
     terms.finish(naming, CHOOSE)
@@ -141,6 +156,3 @@ pub fn draft(bytes: &[u8], format: Format, only: &[String], naming: &Naming<'_>)
 fn subject(node: &NamedNode) -> NamedOrBlankNode {
     node.clone().into()
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,13 +13,17 @@ pub(crate) struct Reached {
 }
 
 /// All that these schemas refer to.
-pub(crate) fn reached<'v>(roots: impl Iterator<Item = &'v Value>, definitions: &'v Map<String, Value>) -> Reached {
+pub(crate) fn reached<'v>(
+    roots: impl Iterator<Item = &'v Value>,
+    definitions: &'v Map<String, Value>,
+) -> Reached {
     let mut all = Reached::default();
     let mut waiting: Vec<&Value> = roots.collect();
     while let Some(value) = waiting.pop() {
         match value {
             Value::Object(map) => {
-                if let Some(name) = map.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/"))
+                if let Some(name) =
+                    map.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/"))
                     && all.definitions.insert(name.to_owned())
                 {
                     waiting.extend(definitions.get(name));

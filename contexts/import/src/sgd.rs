@@ -36,10 +36,14 @@ pub fn draft(source: &Value, only: &[String], naming: &Naming<'_>) -> Result<Con
         return Err(ImportFault::new(format_args!("the source has no service `{unknown}`"))
             .hint(format_args!("it has {}", names.join(", "))));
     }
-    let wanted = services.iter().filter(|service| only.is_empty() || only.iter().any(|one| one == text(service, "service_name")));
+    let wanted = services
+        .iter()
+        .filter(|service| only.is_empty() || only.iter().any(|one| one == text(service, "service_name")));
     let wanted: Vec<&Value> = wanted.collect();
-    let intents: Vec<String> =
-        wanted.iter().flat_map(|service| list(service, "intents").map(|intent| label(service, intent, &wanted))).collect();
+    let intents: Vec<String> = wanted
+        .iter()
+        .flat_map(|service| list(service, "intents").map(|intent| label(service, intent, &wanted)))
+        .collect();
     let tasks = names::tasks(intents.iter().map(String::as_str));
     let mut terms = Terms::default();
     if let [one] = wanted.as_slice() {
@@ -68,7 +72,8 @@ fn list<'v>(value: &'v Value, member: &str) -> impl Iterator<Item = &'v Value> {
 /// The name of an intent, with that of its service where several have it.
 fn label(service: &Value, intent: &Value, all: &[&Value]) -> String {
     let name = text(intent, "name");
-    let same = all.iter().flat_map(|service| list(service, "intents")).filter(|other| text(other, "name") == name);
+    let same =
+        all.iter().flat_map(|service| list(service, "intents")).filter(|other| text(other, "name") == name);
     if same.count() > 1 { format!("{}_{name}", text(service, "service_name")) } else { name.to_owned() }
 }
 
@@ -76,7 +81,9 @@ fn label(service: &Value, intent: &Value, all: &[&Value]) -> String {
 fn slots(service: &Value, terms: &mut Terms) -> BTreeMap<String, Value> {
     let open: Vec<&str> = list(service, "intents")
         .filter_map(|intent| intent.get("optional_slots")?.as_object())
-        .flat_map(|slots| slots.iter().filter(|(_, default)| **default == OPEN).map(|(name, _)| name.as_str()))
+        .flat_map(|slots| {
+            slots.iter().filter(|(_, default)| **default == OPEN).map(|(name, _)| name.as_str())
+        })
         .collect();
     let mut all = BTreeMap::new();
     for slot in list(service, "slots") {
@@ -95,7 +102,10 @@ fn slots(service: &Value, terms: &mut Terms) -> BTreeMap<String, Value> {
             terms.codes.insert(codes.clone(), json!(values));
             json!({"type": "string", "x-code-list": codes, "description": words})
         } else {
-            terms.remark(at, format!("is free text: control characters are refused, and more than {MAX_TEXT} characters"));
+            terms.remark(
+                at,
+                format!("is free text: control characters are refused, and more than {MAX_TEXT} characters"),
+            );
             json!({"type": "string", "x-free-text": true, "maxLength": MAX_TEXT, "description": words})
         };
         all.insert(name.to_owned(), schema);
@@ -109,12 +119,19 @@ fn task(intent: &Value, slots: &BTreeMap<String, Value>, name: &str, terms: &mut
     let optional = intent.get("optional_slots").and_then(Value::as_object);
     let optional: Vec<&str> = optional.into_iter().flat_map(Map::keys).map(String::as_str).collect();
     let answered = list(intent, "result_slots").filter_map(Value::as_str);
-    let sides = required.iter().chain(&optional).copied().map(|slot| (slot, true)).chain(answered.map(|slot| (slot, false)));
+    let sides = required
+        .iter()
+        .chain(&optional)
+        .copied()
+        .map(|slot| (slot, true))
+        .chain(answered.map(|slot| (slot, false)));
     for (slot, asked) in sides.collect::<Vec<_>>() {
         match slots.get(slot) {
             Some(schema) if asked => drop(members.insert(slot.to_owned(), schema.clone())),
             Some(schema) => drop(results.insert(slot.to_owned(), schema.clone())),
-            None => terms.remark(name, format!("`{}` is left out: the service has no such slot", legible(slot))),
+            None => {
+                terms.remark(name, format!("`{}` is left out: the service has no such slot", legible(slot)))
+            }
         }
     }
     let required: Vec<&str> = required.into_iter().filter(|slot| members.contains_key(*slot)).collect();
@@ -131,6 +148,3 @@ fn task(intent: &Value, slots: &BTreeMap<String, Value>, name: &str, terms: &mut
     }
     json!({"parameters": parameters, "results": {"type": "object", "properties": results}})
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,7 +20,8 @@ const READER: json::Limits = json::Limits {
 /// # Errors
 /// Not strict JSON, or past 16 MiB, 96 levels or 1,000,000 values.
 pub fn json(bytes: &[u8]) -> Result<Value, ImportFault> {
-    let read = json::read(bytes, &READER).map_err(|fault| ImportFault::new(format_args!("not strict JSON: {fault}")))?;
+    let read = json::read(bytes, &READER)
+        .map_err(|fault| ImportFault::new(format_args!("not strict JSON: {fault}")))?;
     Ok(read.to_value())
 }
 
@@ -37,7 +38,8 @@ pub fn json_or_yaml(bytes: &[u8]) -> Result<Value, ImportFault> {
     if bytes.len() > READER.max_bytes {
         return Err(ImportFault::new(format_args!("more than {} bytes", READER.max_bytes)));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| ImportFault::new("neither JSON nor YAML: not UTF-8"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| ImportFault::new("neither JSON nor YAML: not UTF-8"))?;
     let budget = serde_saphyr::budget! {
         max_documents: 1,
         max_nodes: READER.max_nodes,

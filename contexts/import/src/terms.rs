@@ -62,9 +62,14 @@ impl Terms {
 
     /// Adds a concept. A schema that only refers to a definition takes its content, and other references lead to the concept.
     pub(crate) fn concept(&mut self, name: &str, schema: Value) {
-        let reference = schema.get("$ref").and_then(Value::as_str).filter(|_| schema.as_object().is_some_and(|map| map.len() == 1));
+        let reference = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .filter(|_| schema.as_object().is_some_and(|map| map.len() == 1));
         let definition = reference.and_then(|to| to.strip_prefix("#/$defs/")).map(str::to_owned);
-        let Some((definition, content)) = definition.and_then(|name| Some((name.clone(), self.definitions.remove(&name)?))) else {
+        let Some((definition, content)) =
+            definition.and_then(|name| Some((name.clone(), self.definitions.remove(&name)?)))
+        else {
             self.concepts.insert(name.to_owned(), schema);
             return;
         };
@@ -92,7 +97,8 @@ impl Terms {
                 return Err(self.empty());
             }
             let document = self.document(naming);
-            let bytes = serde_json::to_vec(&document).map_err(|e| ImportFault::new(format_args!("writing the draft: {e}")))?;
+            let bytes = serde_json::to_vec(&document)
+                .map_err(|e| ImportFault::new(format_args!("writing the draft: {e}")))?;
             let limits = DocumentLimits::default();
             let fault = match Context::check(&bytes, &Prefix::default(), &limits) {
                 Ok(context) => {
@@ -123,7 +129,9 @@ impl Terms {
     fn document(&self, naming: &Naming<'_>) -> Value {
         let mut document = Map::new();
         document.insert("context".to_owned(), Value::from(naming.urn(0)));
-        for (member, text, most) in [("title", naming.title, 256), ("description", self.description.as_str(), 4_096)] {
+        for (member, text, most) in
+            [("title", naming.title, 256), ("description", self.description.as_str(), 4_096)]
+        {
             let mut text = crate::schema::legible(text);
             while text.len() > most {
                 text.pop();
@@ -132,8 +140,12 @@ impl Terms {
                 document.insert(member.to_owned(), Value::from(text));
             }
         }
-        let parts =
-            [("concepts", &self.concepts), ("tasks", &self.tasks), ("codes", &self.codes), ("$defs", &self.definitions)];
+        let parts = [
+            ("concepts", &self.concepts),
+            ("tasks", &self.tasks),
+            ("codes", &self.codes),
+            ("$defs", &self.definitions),
+        ];
         for (member, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
             document.insert(member.to_owned(), Value::Object(part.clone()));
         }
@@ -163,7 +175,10 @@ impl Terms {
         for part in [&mut self.concepts, &mut self.tasks, &mut self.definitions] {
             part.values_mut().for_each(|schema| without_words(schema, false));
         }
-        self.remark("", "descriptions and titles are left out, since the document would be too large with them");
+        self.remark(
+            "",
+            "descriptions and titles are left out, since the document would be too large with them",
+        );
     }
 
     /// Mends what can be mended; false if nothing was.
@@ -181,7 +196,9 @@ impl Terms {
                 self.remark(at, format!("accepts nothing: {fault}"));
             }
         }
-        for (member, part) in [("concepts", &mut self.concepts), ("tasks", &mut self.tasks), ("$defs", &mut self.definitions)] {
+        for (member, part) in
+            [("concepts", &mut self.concepts), ("tasks", &mut self.tasks), ("$defs", &mut self.definitions)]
+        {
             if let Some(Value::Object(now)) = document.get_mut(member).map(Value::take) {
                 *part = now;
             }
@@ -198,7 +215,9 @@ impl Terms {
         let (Some(section), Some(name)) = (pieces.next(), pieces.next()) else { return false };
         let targets: Vec<String> = if section == "$defs" {
             let all = self.concepts.iter().chain(&self.tasks);
-            let reaches = |schema: &Value| reached(std::iter::once(schema), &self.definitions).definitions.contains(name);
+            let reaches = |schema: &Value| {
+                reached(std::iter::once(schema), &self.definitions).definitions.contains(name)
+            };
             all.filter(|(_, schema)| reaches(schema)).map(|(term, _)| term.clone()).collect()
         } else {
             vec![name.to_owned()]
@@ -220,7 +239,13 @@ impl Terms {
 
     fn refused(&self, fault: &DocumentFault, choose: &str) -> ImportFault {
         let refused = ImportFault::new(format_args!("the draft is not a context: {fault}"));
-        if !matches!(fault, DocumentFault::TooLarge { .. } | DocumentFault::TooMany { .. } | DocumentFault::Json(_) | DocumentFault::Schema { .. }) {
+        if !matches!(
+            fault,
+            DocumentFault::TooLarge { .. }
+                | DocumentFault::TooMany { .. }
+                | DocumentFault::Json(_)
+                | DocumentFault::Schema { .. }
+        ) {
             return refused.hint("name it with `--line` and `--version`");
         }
         let names: Vec<&str> = self.concepts.keys().chain(self.tasks.keys()).map(String::as_str).collect();
@@ -257,7 +282,8 @@ fn without_words(value: &mut Value, named: bool) {
                 }
             }
             for (key, value) in map {
-                let names = !named && matches!(key.as_str(), "properties" | "patternProperties" | "dependentSchemas");
+                let names =
+                    !named && matches!(key.as_str(), "properties" | "patternProperties" | "dependentSchemas");
                 if named || !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
                     without_words(value, names);
                 }

@@ -101,7 +101,10 @@ fn stem(file: &Path) -> String {
 }
 
 /// The parsed text of a file, with its name in errors.
-fn parsed(file: &Path, read: fn(&[u8]) -> Result<Value, semgate_import::ImportFault>) -> Result<Value, Fault> {
+fn parsed(
+    file: &Path,
+    read: fn(&[u8]) -> Result<Value, semgate_import::ImportFault>,
+) -> Result<Value, Fault> {
     read(&read_bytes(file)?).doing(format_args!("`{}`", file.display()))
 }
 
@@ -126,7 +129,8 @@ impl DraftTarget {
             return Ok(());
         };
         write_new(out, text.as_bytes(), 0o644)?;
-        let warnings: Vec<Value> = remarks.iter().map(|one| json!({"at": one.at, "what": one.what})).collect();
+        let warnings: Vec<Value> =
+            remarks.iter().map(|one| json!({"at": one.at, "what": one.what})).collect();
         let (urn, digest) = (draft.context.urn().as_str(), draft.context.digest().to_string());
         let shown = json!({"urn": urn, "digest": digest, "out": out, "warnings": warnings});
         crate::terminal::print_members(&shown, json);
@@ -162,7 +166,8 @@ impl ProtobufFiles {
             self.compiled()?
         } else {
             let [file] = self.files.as_slice() else {
-                return Err(Fault::new("several files, and none is a `.proto` file").hint("give one `FileDescriptorSet`"));
+                return Err(Fault::new("several files, and none is a `.proto` file")
+                    .hint("give one `FileDescriptorSet`"));
             };
             Descriptors::from_set(&read_bytes(file)?)?
         };
@@ -187,7 +192,8 @@ impl ProtobufFiles {
         let open = move |name: &str| {
             let name = Path::new(name);
             let inside = name.components().all(|piece| matches!(piece, Component::Normal(_)));
-            let texts = folders.iter().filter(|_| inside).filter_map(|folder| std::fs::read(folder.join(name)).ok());
+            let texts =
+                folders.iter().filter(|_| inside).filter_map(|folder| std::fs::read(folder.join(name)).ok());
             let bytes = texts.into_iter().find(|bytes| bytes.len() <= MAX_BYTES)?;
             String::from_utf8(bytes).ok()
         };
@@ -208,8 +214,10 @@ impl OpenapiFile {
 impl SomeOfFile {
     pub(super) fn json_schema(self) -> Result<(DraftTarget, ContextDraft), Fault> {
         let source = parsed(&self.file, semgate_import::json_or_yaml)?;
-        let title = source.get("title").and_then(Value::as_str).map_or_else(|| stem(&self.file), str::to_owned);
-        let draft = self.target.draft(&title, |naming| jsonschema::draft(&source, &title, &self.only, naming))?;
+        let title =
+            source.get("title").and_then(Value::as_str).map_or_else(|| stem(&self.file), str::to_owned);
+        let draft =
+            self.target.draft(&title, |naming| jsonschema::draft(&source, &title, &self.only, naming))?;
         Ok((self.target, draft))
     }
 
@@ -241,7 +249,8 @@ impl GraphFile {
                 .hint("name it `.ttl`, `.nt`, `.rdf`, `.owl`, `.xml`, `.jsonld` or `.json`")
         })?;
         let bytes = read_bytes(&self.file)?;
-        let draft = self.target.draft(&stem(&self.file), |naming| rdf::draft(&bytes, format, &self.only, naming))?;
+        let draft =
+            self.target.draft(&stem(&self.file), |naming| rdf::draft(&bytes, format, &self.only, naming))?;
         Ok((self.target, draft))
     }
 }

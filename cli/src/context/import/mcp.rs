@@ -13,10 +13,10 @@ use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
 use semgate_protocol::mcp::Revision;
 use serde_json::{Map, Value, json};
 
+use super::From;
 use super::endpoint::{self, HttpEndpoint};
 use super::forms::{Gathered, Tool, gather, newest};
 use super::unreadable_tools::UnreadList;
-use super::From;
 use crate::client::Reply;
 use crate::fault::Fault;
 

@@ -1,6 +1,6 @@
-use semgate_import::names::label;
 use super::*;
 use semgate_contexts::Context;
+use semgate_import::names::label;
 use serde_json::json;
 
 mod bounds;

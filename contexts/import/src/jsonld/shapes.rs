@@ -76,7 +76,9 @@ impl<'s> Shapes<'s> {
         self.term(name, side("parameters"), &format!("/tasks/{name}/parameters"), "own:Task");
         if let Some(Value::Object(shape)) = self.nodes.last_mut() {
             shape.insert("own:results".to_owned(), json!(format!("{}{results}", self.base)));
-            for (member, word) in [("performatives", "own:performative"), ("x-require-approval", "own:requireApproval")] {
+            for (member, word) in
+                [("performatives", "own:performative"), ("x-require-approval", "own:requireApproval")]
+            {
                 if let Some(value) = task.get(member) {
                     shape.insert(word.to_owned(), value.clone());
                 }
@@ -103,7 +105,8 @@ impl<'s> Shapes<'s> {
             "same_as" => "skos:exactMatch",
             _ => return,
         };
-        let name = |name: &str| if name.contains(':') { name.to_owned() } else { format!("{}{name}", self.base) };
+        let name =
+            |name: &str| if name.contains(':') { name.to_owned() } else { format!("{}{name}", self.base) };
         let node = json!({"@id": name(text("subject")), predicate: name(text("object"))});
         self.nodes.push(node);
     }
@@ -122,10 +125,18 @@ impl<'s> Shapes<'s> {
         if let Some(words) = map.get("description") {
             shape.insert("sh:description".to_owned(), words.clone());
         }
-        let required: Vec<&str> =
-            map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> = map
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         if !required.is_empty() && depth == 0 {
-            let needs: Vec<String> = required.iter().map(|name| format!("{}{}", self.base, escaped(&format!("{path}/{name}")))).collect();
+            let needs: Vec<String> = required
+                .iter()
+                .map(|name| format!("{}{}", self.base, escaped(&format!("{path}/{name}"))))
+                .collect();
             shape.insert("dcterms:requires".to_owned(), json!(needs));
         }
         let mut properties = Vec::new();
@@ -137,14 +148,21 @@ impl<'s> Shapes<'s> {
             if required.contains(&name.as_str()) {
                 property.entry("sh:minCount").or_insert(json!(1));
             } else if property.remove("sh:minCount").is_some() {
-                self.remark(&format!("{at}/properties/{name}"), "`minItems` of a member that may be absent is left out");
+                self.remark(
+                    &format!("{at}/properties/{name}"),
+                    "`minItems` of a member that may be absent is left out",
+                );
             }
             properties.push(Value::Object(property));
         }
         if !properties.is_empty() {
             shape.insert("sh:property".to_owned(), Value::Array(properties));
         }
-        self.rest(map, &["type", "properties", "required", "additionalProperties", "description", "x-performatives"], at);
+        self.rest(
+            map,
+            &["type", "properties", "required", "additionalProperties", "description", "x-performatives"],
+            at,
+        );
         shape
     }
 
@@ -160,7 +178,11 @@ impl<'s> Shapes<'s> {
     /// The property shape of a member.
     fn property(&mut self, schema: &Value, path: &str, at: &str, depth: usize) -> Map<String, Value> {
         let is_array = schema.get("type").is_some_and(|kind| kind == "array");
-        let (items, counts) = if is_array { (schema.get("items").cloned().unwrap_or_default(), true) } else { (schema.clone(), false) };
+        let (items, counts) = if is_array {
+            (schema.get("items").cloned().unwrap_or_default(), true)
+        } else {
+            (schema.clone(), false)
+        };
         let mut property = self.value(&items, path, at, depth);
         if counts {
             property.insert("own:array".to_owned(), json!(true));
@@ -270,7 +292,11 @@ impl<'s> Shapes<'s> {
             let Some(bound) = map.get(keyword) else { continue };
             known.push(keyword);
             let is_number = matches!(datatype, "integer" | "decimal");
-            let value = if is_number { json!({"@value": bound.to_string(), "@type": format!("xsd:{datatype}")}) } else { bound.clone() };
+            let value = if is_number {
+                json!({"@value": bound.to_string(), "@type": format!("xsd:{datatype}")})
+            } else {
+                bound.clone()
+            };
             out.insert(word.to_owned(), value);
         }
         self.rest(map, &known, at);

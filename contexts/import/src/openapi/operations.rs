@@ -104,7 +104,8 @@ impl Reader<'_> {
     fn read(mut self, request: String) -> Option<Operation> {
         let operation = self.source.pointer(&self.at)?;
         let text = |member: &str| operation.get(member).and_then(Value::as_str);
-        let label = text("operationId").filter(|id| !id.is_empty()).map_or_else(|| request.clone(), str::to_owned);
+        let label =
+            text("operationId").filter(|id| !id.is_empty()).map_or_else(|| request.clone(), str::to_owned);
         let words = text("summary").or_else(|| text("description")).unwrap_or_default();
         let words: String = legible(words).chars().take(MAX_WORDS).collect();
         let mut inputs = self.inputs();
@@ -137,16 +138,20 @@ impl Reader<'_> {
             let count = self.source.pointer(&list).and_then(Value::as_array).map_or(0, Vec::len);
             for index in 0..count {
                 let Some((at, parameter)) = followed(self.source, format!("{list}/{index}")) else {
-                    self.terms.remark(format!("{list}/{index}"), "is left out: it refers to no part of the source");
+                    self.terms
+                        .remark(format!("{list}/{index}"), "is left out: it refers to no part of the source");
                     continue;
                 };
-                let text = |member: &str| parameter.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let text = |member: &str| {
+                    parameter.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+                };
                 let (name, kind) = (text("name"), text("in"));
                 if kind == "header" && OTHER_HEADERS.contains(&name.to_lowercase().as_str()) {
                     continue;
                 }
                 let pointer = [format!("{at}/schema"), self.json_content(&at).unwrap_or_default()];
-                let pointer = pointer.into_iter().find(|one| !one.is_empty() && self.source.pointer(one).is_some());
+                let pointer =
+                    pointer.into_iter().find(|one| !one.is_empty() && self.source.pointer(one).is_some());
                 if pointer.is_none() {
                     self.terms.remark(at, "has no schema: it takes anything");
                 }
@@ -194,7 +199,9 @@ impl Reader<'_> {
         if self.source.pointer(&own).is_none() {
             return Ok(None);
         }
-        let Some((at, body)) = followed(self.source, own) else { return Err("a broken reference".to_owned()) };
+        let Some((at, body)) = followed(self.source, own) else {
+            return Err("a broken reference".to_owned());
+        };
         let required = body.get("required") == Some(&Value::Bool(true));
         let Some(pointer) = self.json_content(&at) else {
             return Err(self.kinds(&at));
@@ -209,15 +216,25 @@ impl Reader<'_> {
     /// The schemas of successful answers; an error with the media types if there are answers, and none is JSON.
     fn answers(&mut self) -> Result<(Vec<String>, bool), String> {
         let own = format!("{}/responses", self.at);
-        let statuses: Vec<String> =
-            self.source.pointer(&own).and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned().collect();
+        let statuses: Vec<String> = self
+            .source
+            .pointer(&own)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect();
         let mut good: Vec<&String> = statuses.iter().filter(|status| status.starts_with('2')).collect();
         if good.is_empty() {
             good.extend(statuses.iter().filter(|status| *status == "default"));
         }
-        let others: Vec<&str> = statuses.iter().filter(|one| !good.contains(one)).map(String::as_str).collect();
+        let others: Vec<&str> =
+            statuses.iter().filter(|one| !good.contains(one)).map(String::as_str).collect();
         if !others.is_empty() {
-            self.terms.remark(own.as_str(), format!("answers of other statuses are left out: {}", others.join(", ")));
+            self.terms.remark(
+                own.as_str(),
+                format!("answers of other statuses are left out: {}", others.join(", ")),
+            );
         }
         let (mut pointers, mut always, mut strange) = (Vec::new(), true, Vec::new());
         for status in good {

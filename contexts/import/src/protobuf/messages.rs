@@ -54,7 +54,10 @@ impl Messages {
     pub fn concepts(&mut self, wanted: &[MessageDescriptor]) {
         for message in wanted {
             if well_known::is_known(message.full_name()) {
-                self.terms.remark(message.full_name(), "is left out: it has a JSON form of its own, and is no concept");
+                self.terms.remark(
+                    message.full_name(),
+                    "is left out: it has a JSON form of its own, and is no concept",
+                );
                 continue;
             }
             self.concepts.insert(message.full_name().to_owned());
@@ -168,7 +171,9 @@ impl Messages {
             Kind::Message(entry) if field.is_map() => {
                 let values = self.value(&entry.map_entry_value_field().kind(), &at)?;
                 let mut map = json!({"type": "object", "additionalProperties": values});
-                if let (Some(keys), Value::Object(map)) = (keys(&entry.map_entry_key_field().kind()), &mut map) {
+                if let (Some(keys), Value::Object(map)) =
+                    (keys(&entry.map_entry_key_field().kind()), &mut map)
+                {
                     map.insert("propertyNames".to_owned(), keys);
                 }
                 self.terms.remark(at, "is a map: policies do not see its entries");
@@ -242,9 +247,14 @@ impl Messages {
             return json!({"type": "null"});
         }
         let names: Vec<String> = kind.values().map(|value| value.name().to_owned()).collect();
-        self.terms.remark(kind.full_name(), "takes the names of its values: numbers, unknown ones too, are refused");
+        self.terms.remark(
+            kind.full_name(),
+            "takes the names of its values: numbers, unknown ones too, are refused",
+        );
         let name = self.names.of(kind.full_name()).to_owned();
-        let is_list = names.len() > MAX_ENUM || self.terms.codes.len() < MAX_LISTS || self.terms.codes.contains_key(&name);
+        let is_list = names.len() > MAX_ENUM
+            || self.terms.codes.len() < MAX_LISTS
+            || self.terms.codes.contains_key(&name);
         if !is_list {
             return json!({"type": "string", "enum": names});
         }
@@ -257,8 +267,10 @@ impl Messages {
 fn one_ofs(message: &MessageDescriptor, members: &Map<String, Value>, schema: &mut Map<String, Value>) {
     let demands = message.oneofs().filter(|one| !one.is_synthetic()).filter_map(|one| {
         let fields = one.fields().map(|field| field.json_name().to_owned());
-        let alone: Vec<Value> =
-            fields.filter(|name| members.contains_key(name)).map(|name| json!({"required": [name]})).collect();
+        let alone: Vec<Value> = fields
+            .filter(|name| members.contains_key(name))
+            .map(|name| json!({"required": [name]}))
+            .collect();
         let mut branches = alone.clone();
         branches.push(json!({"not": {"anyOf": alone}}));
         (branches.len() > 2).then_some(Value::Array(branches))

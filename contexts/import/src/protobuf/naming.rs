@@ -37,7 +37,9 @@ pub(super) fn names(wanted: &[MessageDescriptor], methods: &[MethodDescriptor]) 
     let mut waiting: Vec<MessageDescriptor> = wanted.iter().cloned().chain(sides).collect();
     while let Some(message) = waiting.pop() {
         if well_known::is_known(message.full_name())
-            || sources.insert(message.full_name().to_owned(), short(message.full_name(), message.package_name())).is_some()
+            || sources
+                .insert(message.full_name().to_owned(), short(message.full_name(), message.package_name()))
+                .is_some()
         {
             continue;
         }
@@ -58,7 +60,10 @@ pub(super) fn names(wanted: &[MessageDescriptor], methods: &[MethodDescriptor]) 
         let name = if single { short.clone() } else { word(full) };
         let is_free = |name: &str| {
             let task = name.strip_suffix("_results").unwrap_or(name);
-            name.len() <= MAX_NAME && !RESERVED_NAMES.contains(&name) && !used.contains(name) && (task == name || !used.contains(task))
+            name.len() <= MAX_NAME
+                && !RESERVED_NAMES.contains(&name)
+                && !used.contains(name)
+                && (task == name || !used.contains(task))
         };
         let name = if is_free(&name) { name } else { marked(&name, full, is_free) };
         used.insert(name.clone());

@@ -63,7 +63,11 @@ fn value(shapes: &mut Shapes<'_>, property: &NamedOrBlankNode, path: &str, objec
         }
         (Some(datatype), false) => shapes.literal_of(&datatype, path),
         (None, false) => {
-            let what = if range.as_ref().and_then(node).is_some() { "has a range that is no datatype" } else { "has no range" };
+            let what = if range.as_ref().and_then(node).is_some() {
+                "has a range that is no datatype"
+            } else {
+                "has no range"
+            };
             shapes.terms.remark(path, format!("{what}: the review must settle its type"));
             json!({"type": "string", "x-free-text": true, "maxLength": 500, "$comment": "open: which type do its values have?"})
         }

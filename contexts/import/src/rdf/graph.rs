@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use oxrdf::{Graph, NamedNode, NamedOrBlankNode, NamedNodeRef, Term};
+use oxrdf::{Graph, NamedNode, NamedNodeRef, NamedOrBlankNode, Term};
 
 use super::vocabulary::RDF;
 
@@ -84,7 +84,10 @@ impl Reader {
 
     /// The predicates of a subject, in order.
     pub fn predicates(&self, subject: &NamedOrBlankNode) -> BTreeSet<String> {
-        self.graph.triples_for_subject(subject.as_ref()).map(|triple| triple.predicate.as_str().to_owned()).collect()
+        self.graph
+            .triples_for_subject(subject.as_ref())
+            .map(|triple| triple.predicate.as_str().to_owned())
+            .collect()
     }
 
     /// The items of a list; none where it is broken or has a loop.

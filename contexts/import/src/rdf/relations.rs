@@ -30,13 +30,22 @@ pub(super) fn add(reader: &Reader, terms: &mut Terms) {
     let mut all = BTreeSet::new();
     for (predicate, relation) in predicates() {
         for triple in reader.graph.triples_for_predicate(NamedNodeRef::new_unchecked(&predicate)) {
-            let (NamedOrBlankNodeRef::NamedNode(from), TermRef::NamedNode(to)) = (triple.subject, triple.object) else {
-                terms.remark(triple.subject.to_string(), format!("`{relation}` of something without a name is left out"));
+            let (NamedOrBlankNodeRef::NamedNode(from), TermRef::NamedNode(to)) =
+                (triple.subject, triple.object)
+            else {
+                terms.remark(
+                    triple.subject.to_string(),
+                    format!("`{relation}` of something without a name is left out"),
+                );
                 continue;
             };
-            let object = named(terms, to.as_str()).or_else(|| (relation == "same_as").then(|| to.as_str().to_owned()));
+            let object =
+                named(terms, to.as_str()).or_else(|| (relation == "same_as").then(|| to.as_str().to_owned()));
             let (Some(subject), Some(object)) = (named(terms, from.as_str()), object) else {
-                terms.remark(from.as_str(), format!("`{relation}` is left out: one side is no term of the draft"));
+                terms.remark(
+                    from.as_str(),
+                    format!("`{relation}` is left out: one side is no term of the draft"),
+                );
                 continue;
             };
             if relation != "requires" || !is_derived(terms, &subject, &object) {
@@ -61,7 +70,9 @@ fn named(terms: &Terms, iri: &str) -> Option<String> {
     }
     match parameter {
         None => Some(term.to_owned()),
-        Some(parameter) => schema(terms, term).and_then(|schema| schema.get("properties")?.get(parameter)).map(|_| end.to_owned()),
+        Some(parameter) => schema(terms, term)
+            .and_then(|schema| schema.get("properties")?.get(parameter))
+            .map(|_| end.to_owned()),
     }
 }
 
@@ -71,7 +82,9 @@ fn schema<'t>(terms: &'t Terms, term: &str) -> Option<&'t Value> {
 
 /// True if `required` of the schema says the same.
 fn is_derived(terms: &Terms, subject: &str, object: &str) -> bool {
-    let Some(parameter) = object.strip_prefix(subject).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    let Some(parameter) = object.strip_prefix(subject).and_then(|rest| rest.strip_prefix('/')) else {
+        return false;
+    };
     let required = schema(terms, subject).and_then(|schema| schema.get("required")?.as_array());
     required.is_some_and(|required| required.iter().any(|name| name == parameter))
 }

@@ -31,8 +31,25 @@ const WORDS: [&str; 11] = [
 
 /// Predicates of SHACL that the draft says.
 const KNOWN: [&str; 20] = [
-    "datatype", "minCount", "maxCount", "in", "hasValue", "pattern", "minLength", "maxLength", "minInclusive",
-    "maxInclusive", "minExclusive", "maxExclusive", "node", "class", "nodeKind", "or", "xone", "and", "closed",
+    "datatype",
+    "minCount",
+    "maxCount",
+    "in",
+    "hasValue",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minInclusive",
+    "maxInclusive",
+    "minExclusive",
+    "maxExclusive",
+    "node",
+    "class",
+    "nodeKind",
+    "or",
+    "xone",
+    "and",
+    "closed",
     "deactivated",
 ];
 
@@ -97,8 +114,12 @@ impl<'r> Shapes<'r> {
             return;
         }
         let mut schema = self.node(&subject, 0);
-        let performatives: Vec<String> =
-            self.reader.objects(&subject, &own("performative")).iter().filter_map(|term| text_of(term)).collect();
+        let performatives: Vec<String> = self
+            .reader
+            .objects(&subject, &own("performative"))
+            .iter()
+            .filter_map(|term| text_of(term))
+            .collect();
         let results = self.reader.object(&subject, &own("results")).and_then(|term| node(&term));
         if let Some(results) = results {
             let results = self.node(&results, 0);
@@ -108,7 +129,9 @@ impl<'r> Shapes<'r> {
                     task.insert("performatives".to_owned(), json!(performatives));
                 }
                 match self.reader.text(&subject, &own("requireApproval")) {
-                    Some(text) if text == "true" => drop(task.insert("x-require-approval".to_owned(), json!(true))),
+                    Some(text) if text == "true" => {
+                        drop(task.insert("x-require-approval".to_owned(), json!(true)))
+                    }
                     Some(question) => drop(task.insert("x-require-approval".to_owned(), json!(question))),
                     None => {}
                 }
@@ -140,7 +163,8 @@ impl<'r> Shapes<'r> {
             }
             let path = self.reader.object(&property, &format!("{SH}path"));
             let Some(path) = path.as_ref().and_then(iri).map(str::to_owned) else {
-                self.terms.remark(shape.to_string(), "a property whose path is not one predicate is left out");
+                self.terms
+                    .remark(shape.to_string(), "a property whose path is not one predicate is left out");
                 continue;
             };
             let given = self.reader.text(&property, &format!("{OWN}name"));
@@ -217,7 +241,9 @@ impl<'r> Shapes<'r> {
             let Some(target) = self.reader.object(property, &sh(word)) else { continue };
             match iri(&target).map(|iri| self.name(iri).to_owned()) {
                 Some(name) if !name.is_empty() => return json!({ "$ref": format!("#/$defs/{name}") }),
-                Some(_) => self.terms.remark(path, format!("`sh:{word}` leads to no shape of the graph: it takes an IRI")),
+                Some(_) => self
+                    .terms
+                    .remark(path, format!("`sh:{word}` leads to no shape of the graph: it takes an IRI")),
                 None => {
                     if let Some(shape) = node(&target) {
                         return self.node(&shape, depth.saturating_add(1));
@@ -232,7 +258,13 @@ impl<'r> Shapes<'r> {
             let parts: Vec<Value> = parts
                 .iter()
                 .filter_map(node)
-                .map(|part| if depth < MAX_DEPTH { self.value(&part, path, depth.saturating_add(1)) } else { Value::Bool(false) })
+                .map(|part| {
+                    if depth < MAX_DEPTH {
+                        self.value(&part, path, depth.saturating_add(1))
+                    } else {
+                        Value::Bool(false)
+                    }
+                })
                 .collect();
             if !parts.is_empty() {
                 return json!({ keyword: parts });
@@ -255,7 +287,9 @@ impl<'r> Shapes<'r> {
         let datatype = self.reader.object(property, &sh("datatype"));
         match datatype.as_ref().and_then(iri) {
             Some(datatype) => self.datatype(datatype, path, &mut schema),
-            None if self.reader.object(property, &sh("nodeKind")).as_ref().and_then(iri) == Some(&sh("IRI")) => {
+            None if self.reader.object(property, &sh("nodeKind")).as_ref().and_then(iri)
+                == Some(&sh("IRI")) =>
+            {
                 schema.extend([("type".to_owned(), json!("string")), ("format".to_owned(), json!("iri"))]);
                 schema.insert("maxLength".to_owned(), json!(2048));
             }
@@ -265,10 +299,17 @@ impl<'r> Shapes<'r> {
             }
         }
         for (word, keyword) in [
-            ("minLength", "minLength"), ("maxLength", "maxLength"), ("minInclusive", "minimum"), ("maxInclusive", "maximum"),
-            ("minExclusive", "exclusiveMinimum"), ("maxExclusive", "exclusiveMaximum"),
+            ("minLength", "minLength"),
+            ("maxLength", "maxLength"),
+            ("minInclusive", "minimum"),
+            ("maxInclusive", "maximum"),
+            ("minExclusive", "exclusiveMinimum"),
+            ("maxExclusive", "exclusiveMaximum"),
         ] {
-            let bound = self.reader.text(property, &sh(word)).and_then(|text| serde_json::from_str::<serde_json::Number>(&text).ok());
+            let bound = self
+                .reader
+                .text(property, &sh(word))
+                .and_then(|text| serde_json::from_str::<serde_json::Number>(&text).ok());
             if let Some(bound) = bound {
                 schema.insert(keyword.to_owned(), Value::Number(bound));
             }
@@ -312,7 +353,11 @@ impl<'r> Shapes<'r> {
                 set("minimum", json!(i32::from(name == "positiveInteger")));
             }
             "int" | "short" | "byte" => {
-                let most = range(match name { "int" => 31, "short" => 15, _ => 7 });
+                let most = range(match name {
+                    "int" => 31,
+                    "short" => 15,
+                    _ => 7,
+                });
                 set("type", json!("integer"));
                 set("minimum", json!(-most.as_i64().unwrap_or_default() - 1));
                 set("maximum", most);
@@ -320,7 +365,14 @@ impl<'r> Shapes<'r> {
             "unsignedInt" | "unsignedShort" | "unsignedByte" => {
                 set("type", json!("integer"));
                 set("minimum", json!(0));
-                set("maximum", range(match name { "unsignedInt" => 32, "unsignedShort" => 16, _ => 8 }));
+                set(
+                    "maximum",
+                    range(match name {
+                        "unsignedInt" => 32,
+                        "unsignedShort" => 16,
+                        _ => 8,
+                    }),
+                );
             }
             "anyURI" => {
                 set("type", json!("string"));
@@ -334,7 +386,13 @@ impl<'r> Shapes<'r> {
                     set("maxLength", json!(64));
                     self.terms.remark(path, format!("takes the JSON Schema format `{format}` alone"));
                 } else if name != "string" {
-                    self.terms.remark(path, format!("has the datatype `{}`, which no schema knows: it takes text", local(datatype)));
+                    self.terms.remark(
+                        path,
+                        format!(
+                            "has the datatype `{}`, which no schema knows: it takes text",
+                            local(datatype)
+                        ),
+                    );
                 }
             }
         }
@@ -361,7 +419,10 @@ impl<'r> Shapes<'r> {
             schema.insert("maxLength".to_owned(), Value::from(most));
             schema.insert("x-free-text".to_owned(), Value::Bool(true));
             if exported.is_none() {
-                self.terms.remark(path, format!("is free text: control characters are refused, and more than {most} characters"));
+                self.terms.remark(
+                    path,
+                    format!("is free text: control characters are refused, and more than {most} characters"),
+                );
             }
         }
     }
@@ -375,7 +436,8 @@ impl<'r> Shapes<'r> {
         let values: Vec<Value> = items.iter().map(literal).collect();
         let named = iri(head).and_then(|head| head.split_once("#codes/")).map(|(_, name)| name.to_owned());
         let is_text = values.iter().all(Value::is_string);
-        let name = named.or_else(|| (values.len() > 256).then(|| names::word(local(path)))).filter(|_| is_text);
+        let name =
+            named.or_else(|| (values.len() > 256).then(|| names::word(local(path)))).filter(|_| is_text);
         match name {
             Some(name) => {
                 self.terms.codes.insert(name.clone(), Value::Array(values));
@@ -401,6 +463,8 @@ fn literal(term: &Term) -> Value {
     };
     let datatype = literal.datatype().as_str().to_owned();
     let is_text = datatype.starts_with(RDF) || datatype == format!("{XSD}string");
-    let parsed = serde_json::from_str::<Value>(literal.value()).ok().filter(|value| !is_text && (value.is_number() || value.is_boolean()));
+    let parsed = serde_json::from_str::<Value>(literal.value())
+        .ok()
+        .filter(|value| !is_text && (value.is_number() || value.is_boolean()));
     parsed.unwrap_or_else(|| Value::from(literal.value()))
 }

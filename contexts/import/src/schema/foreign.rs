@@ -54,12 +54,20 @@ impl Translator<'_> {
         }
     }
 
-    /// A long list of texts becomes a code list.
+    /// Each value once; a long list of texts becomes a code list.
     fn long_enum(&mut self, out: &mut Map<String, Value>) {
+        if let Some(Value::Array(values)) = out.get_mut("enum") {
+            let mut once: Vec<Value> = Vec::with_capacity(values.len());
+            for value in values.drain(..) {
+                if !once.contains(&value) {
+                    once.push(value);
+                }
+            }
+            *values = once;
+        }
         let Some(Value::Array(values)) = out.get("enum") else { return };
-        let is_code = |value: &Value| {
-            value.as_str().is_some_and(|code| !code.is_empty() && code.len() <= MAX_CODE)
-        };
+        let is_code =
+            |value: &Value| value.as_str().is_some_and(|code| !code.is_empty() && code.len() <= MAX_CODE);
         let is_text = out.get("type").is_none_or(|kind| kind == "string");
         if values.len() <= MAX_COMPARED || self.tests > 0 || !is_text || !values.iter().all(is_code) {
             return;
@@ -68,9 +76,7 @@ impl Translator<'_> {
         let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
         let last = self.at.rsplit('/').next().unwrap_or_default();
         let name: String = names::word(last).chars().take(40).collect::<String>() + "_" + &mark;
-        let mut codes = values.clone();
-        codes.dedup();
-        self.codes.insert(name.clone(), Value::Array(codes));
+        self.codes.insert(name.clone(), Value::Array(values.clone()));
         out.remove("enum");
         out.insert("type".to_owned(), json!("string"));
         out.insert("x-code-list".to_owned(), Value::from(name));
@@ -123,7 +129,10 @@ impl Translator<'_> {
             }
         }
         for name in undescribed {
-            self.warn(&format!("requires `{}`, which it does not describe: it takes anything", super::shown(&name)));
+            self.warn(&format!(
+                "requires `{}`, which it does not describe: it takes anything",
+                super::shown(&name)
+            ));
         }
     }
 

@@ -28,7 +28,11 @@ impl Translator<'_> {
     }
 
     /// `dependencies` of drafts before 2019-09: names, or a schema.
-    pub(super) fn dependencies(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Translated {
+    pub(super) fn dependencies(
+        &mut self,
+        members: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+    ) -> Translated {
         let (mut required, mut schemas) = (Map::new(), Map::new());
         for (member, needs) in members {
             if needs.is_array() {

@@ -6,8 +6,10 @@ use semgate_contexts::json;
 use semgate_contexts::schema::FORMATS;
 use serde_json::{Map, Value, json};
 
-use super::{ANNOTATIONS, BEYOND, Habits, NOWHERE, PLAIN, SAYS_NOTHING, SILENT, TESTS, Translated, legible, shown};
 use super::older::merge;
+use super::{
+    ANNOTATIONS, BEYOND, Habits, NOWHERE, PLAIN, SAYS_NOTHING, SILENT, TESTS, Translated, legible, shown,
+};
 use crate::refs::{self, Targets};
 use crate::remark::Remark;
 
@@ -282,4 +284,3 @@ impl Translator<'_> {
         parts.map(|(n, schema)| self.below(&[name, &n.to_string()], schema)).collect()
     }
 }
-
