@@ -88,6 +88,3 @@ fn path<'v>(name: &'v str, all: &BTreeMap<&'v str, &'v Value>) -> Option<(&'v st
     }
     None
 }
-
-#[cfg(test)]
-mod tests;

@@ -144,6 +144,3 @@ fn tasks(wanted: &[Operation], schemas: &mut impl Iterator<Item = Value>, terms:
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -156,6 +156,3 @@ pub fn draft(
 fn subject(node: &NamedNode) -> NamedOrBlankNode {
     node.clone().into()
 }
-
-#[cfg(test)]
-mod tests;

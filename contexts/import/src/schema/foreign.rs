@@ -54,8 +54,17 @@ impl Translator<'_> {
         }
     }
 
-    /// A long list of texts becomes a code list.
+    /// Each value once; a long list of texts becomes a code list.
     fn long_enum(&mut self, out: &mut Map<String, Value>) {
+        if let Some(Value::Array(values)) = out.get_mut("enum") {
+            let mut once: Vec<Value> = Vec::with_capacity(values.len());
+            for value in values.drain(..) {
+                if !once.contains(&value) {
+                    once.push(value);
+                }
+            }
+            *values = once;
+        }
         let Some(Value::Array(values)) = out.get("enum") else { return };
         let is_code =
             |value: &Value| value.as_str().is_some_and(|code| !code.is_empty() && code.len() <= MAX_CODE);
@@ -67,9 +76,7 @@ impl Translator<'_> {
         let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
         let last = self.at.rsplit('/').next().unwrap_or_default();
         let name: String = names::word(last).chars().take(40).collect::<String>() + "_" + &mark;
-        let mut codes = values.clone();
-        codes.dedup();
-        self.codes.insert(name.clone(), Value::Array(codes));
+        self.codes.insert(name.clone(), Value::Array(values.clone()));
         out.remove("enum");
         out.insert("type".to_owned(), json!("string"));
         out.insert("x-code-list".to_owned(), Value::from(name));
