@@ -534,7 +534,13 @@ fn the_page_of_mechanisms_names_these_tests() {
         include_str!("mechanisms.rs"),
         include_str!("handshake.rs"),
         include_str!("conversations.rs"),
-        include_str!("groups.rs")
+        include_str!("groups.rs"),
+        include_str!("scan.rs"),
+        include_str!("prompts.rs"),
+        include_str!("vectors.rs"),
+        include_str!("../interop/definitions.rs"),
+        include_str!("../interop/client.rs"),
+        include_str!("../interop/imports.rs")
     );
     let tests: Vec<&str> =
         code.lines().filter_map(|l| l.strip_prefix("fn f0_")).map(|l| l.split('(').next().unwrap()).collect();

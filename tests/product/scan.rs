@@ -62,7 +62,7 @@ fn good(words: &[&str]) -> String {
 }
 
 #[test]
-fn attack_an_injected_text_and_its_disguises_are_refused_by_score_and_a_look_alike_passes() {
+fn f0_45_attack_an_injected_text_and_its_disguises_are_refused_by_score_and_a_look_alike_passes() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     turn(&up.dir.join("current"), &policies(&up, "live", &forbid("context.scores.injection >= 75")));

@@ -124,7 +124,7 @@ fn fault_10_a_check_shows_every_fault_with_its_line_and_what_was_meant() {
     let (status, _, errors) = shown(&semgate(&[&["context", "check"], &files[..]].concat()));
     assert_eq!(status, 1);
     for said in [
-        "`/concpets`: unknown member; did you mean `concepts`? one of `context`, `title`, `description`, `concepts`, `tasks`, `codes`, `labels`, `relations`, `$defs` (line 3, column 3)",
+        "`/concpets`: unknown member; did you mean `concepts`? one of `context`, `title`, `description`, `concepts`, `tasks`, `codes`, `labels`, `relations`, `references`, `$defs` (line 3, column 3)",
         "`/tasks/forecast/performative`: unknown member; did you mean `performatives`? one of `parameters`, `results`, `performatives`, `x-require-approval` (line 13, column 7)",
         "unknown keyword `requird`; did you mean `required`? (line 8, column 40)",
         "`x-code-list` names no list of `codes`; did you mean `cities`? one of `cities` (line 9, column 36)",
