@@ -1,7 +1,7 @@
 //! Scores of a business text and of an attack, 200 characters each, and of 100,000 characters.
 //!
 //! `cargo bench -p semgate-scan --bench scan`
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a benchmark prints")]
 
 use std::hint::black_box;
 use std::time::Instant;

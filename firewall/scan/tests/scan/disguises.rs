@@ -68,7 +68,7 @@ const DISGUISES: [Disguise; 11] = [
     Disguise { name: "zero width", most: 0, apply: zero_width },
     Disguise { name: "full width", most: 0, apply: full_width },
     Disguise { name: "marks", most: 0, apply: marks },
-    Disguise { name: "leet", most: 25, apply: |text, _| swapped(text, "aeiost", "4310$7") },
+    Disguise { name: "leet", most: 15, apply: |text, _| swapped(text, "aeiost", "4310$7") },
     Disguise { name: "hyphens", most: 5, apply: |text, _| text.replace(' ', "-") },
     Disguise { name: "percent", most: 0, apply: percent },
     Disguise { name: "tags", most: 0, apply: tags },
