@@ -156,7 +156,8 @@ fn three_lines_of_python_put_a_prompt_into_an_agent() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&served.body));
 }
 
-/// What the command line of the official inspector shows, run on what npm has of it.
+/// What the command line of the official inspector shows. An empty package stands for `napi-windows-process-start-time`, an optional one
+/// for Windows that npm does not have.
 fn inspected(up: &Up, words: &[&str]) -> Value {
     let home = node::installed("inspector");
     let output = Command::new("node")
