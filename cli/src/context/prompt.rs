@@ -10,8 +10,8 @@ use semgate_statement::{Lines, Stapled, TextProofFault};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::files::{untrusted, verified};
 use super::Documents;
+use super::files::{untrusted, verified};
 use super::serve_mcp::{Catalogue, Current};
 use super::trusted_roots::{AuthorityKeys, Keys};
 use crate::authority_client::AuthorityArgs;

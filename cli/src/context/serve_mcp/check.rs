@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use super::catalogue::{Catalogue, Current};
-use super::outcome::Refused;
+use super::outcome::{Refused, put};
 
 /// Missing members that an answer names, as a gateway does.
 const MOST_MISSING: usize = 16;
@@ -43,9 +43,9 @@ pub fn message(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     let defining = control.as_ref().unwrap_or(&current);
     let instance = Instance { content, naming: naming.filter(|_| named.is_some()) };
     let mut answer = judged(&defining.context, name, performative.as_deref(), &instance)?;
-    answer["context"] = current.context.urn().as_str().into();
-    answer["digest"] = current.context.digest().to_string().into();
-    answer["name"] = name.into();
+    put(&mut answer, "context", current.context.urn().as_str());
+    put(&mut answer, "digest", current.context.digest().to_string());
+    put(&mut answer, "name", name);
     Ok(answer)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::catalogue::{Catalogue, Current};
-use super::outcome::Refused;
+use super::outcome::{Refused, put};
 
 /// Codes of one answer.
 const PAGE: usize = 500;
@@ -40,7 +40,7 @@ pub fn list(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value, Re
     let next = start + page.len();
     let mut answer = json!({"list": list, "total": codes.len(), "codes": page});
     if next < codes.len() {
-        answer["next_offset"] = next.into();
+        put(&mut answer, "next_offset", next);
     }
     let labels = context.labels(&list).into_iter().flatten();
     let labels: Map<String, Value> = labels
@@ -49,7 +49,7 @@ pub fn list(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value, Re
         .map(|(label, meant)| (label.clone(), json!(meant)))
         .collect();
     if !labels.is_empty() {
-        answer["labels"] = labels.into();
+        put(&mut answer, "labels", labels);
     }
     Ok(headed(&current, answer))
 }
@@ -92,7 +92,7 @@ pub fn resolve(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
             let mut answer = json!({"parameter": name, "options": [], "ground": "none"});
             let choices = parameter.list().and_then(|list| context.code_list(list));
             if let Some(choices) = choices.filter(|codes| codes.len() <= MOST_CHOICES) {
-                answer["choices"] = json!(choices);
+                put(&mut answer, "choices", choices);
             }
             answer
         }

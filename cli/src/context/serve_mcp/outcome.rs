@@ -32,6 +32,13 @@ impl Refused {
     }
 }
 
+/// Adds a member to an answer.
+pub fn put(answer: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = answer.as_object_mut() {
+        members.insert(name.to_owned(), value.into());
+    }
+}
+
 /// The result of a call, as the model sees it.
 pub fn shown(outcome: Result<Value, Refused>) -> CallToolResult {
     match outcome {
