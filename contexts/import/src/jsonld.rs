@@ -59,3 +59,6 @@ pub fn export(context: &Context) -> Export {
     });
     Export { document: json!({"@context": prefixes, "@graph": shapes.nodes}), remarks: shapes.remarks }
 }
+
+#[cfg(test)]
+mod tests;

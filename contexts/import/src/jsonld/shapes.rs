@@ -231,12 +231,12 @@ impl<'s> Shapes<'s> {
             return out;
         }
         let values = map.get("enum").and_then(Value::as_array).cloned();
-        if let Some(values) = values.or_else(|| map.get("const").map(|one| vec![one.clone()])) {
-            if values.iter().all(|value| value.is_string() || value.is_boolean() || value.is_i64()) {
-                out.insert("sh:in".to_owned(), json!({ "@list": values }));
-                self.rest(map, &["type", "enum", "const", "description"], at);
-                return out;
-            }
+        let values = values.or_else(|| map.get("const").map(|one| vec![one.clone()]));
+        let listable = |value: &Value| value.is_string() || value.is_boolean() || value.is_i64();
+        if let Some(values) = values.filter(|values| values.iter().all(listable)) {
+            out.insert("sh:in".to_owned(), json!({ "@list": values }));
+            self.rest(map, &["type", "enum", "const", "description"], at);
+            return out;
         }
         self.literal(map, at, &mut out);
         out

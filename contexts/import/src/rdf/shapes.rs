@@ -114,12 +114,8 @@ impl<'r> Shapes<'r> {
             return;
         }
         let mut schema = self.node(&subject, 0);
-        let performatives: Vec<String> = self
-            .reader
-            .objects(&subject, &own("performative"))
-            .iter()
-            .filter_map(|term| text_of(term))
-            .collect();
+        let performatives: Vec<String> =
+            self.reader.objects(&subject, &own("performative")).iter().filter_map(text_of).collect();
         let results = self.reader.object(&subject, &own("results")).and_then(|term| node(&term));
         if let Some(results) = results {
             let results = self.node(&results, 0);
