@@ -5,10 +5,11 @@ import random
 import sys
 
 COUNT = 60
+VALUES = 12
 
 
 def protobuf(files):
-    """Messages of the descriptors in these files, filled at random, as Google writes them in JSON; and texts that Google's parser refuses."""
+    """For each file, by message: messages of its descriptors, filled at random, as Google writes them in JSON; and texts that Google's parser refuses."""
     from google.protobuf import descriptor_pool, json_format, message_factory
     import importlib
 
@@ -32,7 +33,7 @@ def protobuf(files):
                         json_format.ParseDict(json.loads(json.dumps(bent)), kind())
                     except Exception:  # noqa: BLE001  whatever Google's parser raises, it refuses
                         refused.append(bent)
-            made[descriptor.full_name] = {'valid': valid, 'refused': refused}
+            made.setdefault(file, {})[descriptor.full_name] = {'valid': valid, 'refused': refused}
     return made
 
 
@@ -158,7 +159,9 @@ def openapi(file):
         return kinds[kind].get('schema', {}) if kind in kinds else None
 
     def whole(members, required):
-        schema = {'type': 'object', 'properties': members, 'required': required, 'additionalProperties': False, 'components': source.get('components', {})}
+        schema = {'type': 'object', 'properties': members, 'required': required, 'additionalProperties': False}
+        if '$ref' in json.dumps(schema):
+            schema['components'] = {'schemas': source.get('components', {}).get('schemas', {})}
         return plain(schema, source['openapi']) if old else schema
 
     for path, item in source['paths'].items():
@@ -253,7 +256,7 @@ def instances(schema):
     unformatted = jsonschema.Draft202012Validator(schema)
     found = []
 
-    @hypothesis.settings(max_examples=COUNT, database=None, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck),
+    @hypothesis.settings(max_examples=VALUES, database=None, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck),
                          phases=[hypothesis.Phase.generate])
     @hypothesis.given(from_schema(schema, allow_x00=False))
     def collect(value):
