@@ -25,7 +25,7 @@ const BOUNDS: [[&str; 2]; 7] = [
 const SILENT: [&str; 6] = ["title", "$comment", "default", "examples", "deprecated", "$schema"];
 
 /// The nodes of a graph that is being written.
-pub(super) struct Shapes<'s> {
+pub(super) struct ShapeWriter<'s> {
     base: &'s str,
     definitions: Map<String, Value>,
     /// Definitions of objects that shapes refer to.
@@ -34,7 +34,7 @@ pub(super) struct Shapes<'s> {
     pub remarks: Vec<Remark>,
 }
 
-impl<'s> Shapes<'s> {
+impl<'s> ShapeWriter<'s> {
     pub fn new(base: &'s str, definitions: Map<String, Value>) -> Self {
         Self { base, definitions, wanted: BTreeSet::new(), nodes: Vec::new(), remarks: Vec::new() }
     }

@@ -49,7 +49,7 @@ fn example() -> Value {
                 "parent": {"$ref": "#/concepts/order"}
             }}
         },
-        "tasks": {"ship": {"performatives": ["REQUEST", "INFORM"], "x-require-approval": "Ship it?",
+        "tasks": {"ship": {"performatives": ["INFORM", "REQUEST"], "x-require-approval": "Ship it?",
             "parameters": {"type": "object", "required": ["order"], "properties": {"order": {"$ref": "#/concepts/order"}}},
             "results": {"type": "object", "properties": {"done": {"type": "boolean"}}}}},
         "codes": {"ports": ["RTM", "HAM"]},
