@@ -5,10 +5,11 @@ import random
 import sys
 
 COUNT = 60
+VALUES = 12
 
 
 def protobuf(files):
-    """Messages of the descriptors in these files, filled at random, as Google writes them in JSON; and texts that Google's parser refuses."""
+    """For each file, by message: messages of its descriptors, filled at random, as Google writes them in JSON; and texts that Google's parser refuses."""
     from google.protobuf import descriptor_pool, json_format, message_factory
     import importlib
 
@@ -32,7 +33,7 @@ def protobuf(files):
                         json_format.ParseDict(json.loads(json.dumps(bent)), kind())
                     except Exception:  # noqa: BLE001  whatever Google's parser raises, it refuses
                         refused.append(bent)
-            made[descriptor.full_name] = {'valid': valid, 'refused': refused}
+            made.setdefault(file, {})[descriptor.full_name] = {'valid': valid, 'refused': refused}
     return made
 
 
@@ -135,8 +136,115 @@ def mutated(value, dice):
     return value
 
 
-def instances(file):
-    """For each given schema (plain draft 2020-12, self-contained): values of hypothesis-jsonschema, and values that jsonschema refuses."""
+def openapi(file):
+    """For each operation, by `operationId` or method and path, its parameters and its answer: values that hypothesis-jsonschema makes of
+    the schemas of the description, and values that jsonschema refuses."""
+    import yaml
+
+    source = yaml.safe_load(open(file))
+    old, made = str(source['openapi']).startswith('3.0'), {}
+    source = json.loads(json.dumps(source, default=str))
+
+    def at(part):
+        while '$ref' in part:
+            reference, part = part['$ref'], source
+            for piece in reference[2:].split('/'):
+                part = part[piece.replace('~1', '/').replace('~0', '~').replace('%7B', '{').replace('%7D', '}')]
+        return part
+
+    def content(part):
+        kinds = part.get('content', {})
+        json_kinds = [kind for kind in kinds if kind.split(';')[0] in ('application/json', '*/*', 'application/*') or kind.split(';')[0].endswith('+json')]
+        kind = next(iter(json_kinds), 'application/x-www-form-urlencoded')
+        return kinds[kind].get('schema', {}) if kind in kinds else None
+
+    def whole(members, required):
+        schema = {'type': 'object', 'properties': members, 'required': required, 'additionalProperties': False}
+        if '$ref' in json.dumps(schema):
+            schema['components'] = {'schemas': source.get('components', {}).get('schemas', {})}
+        return plain(schema, source['openapi']) if old else schema
+
+    for path, item in source['paths'].items():
+        item = at(item)
+        for method in ('get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'):
+            if method not in item:
+                continue
+            operation = item[method]
+            inputs = {}
+            for one in map(at, item.get('parameters', []) + operation.get('parameters', [])):
+                if not (one['in'] == 'header' and one['name'].lower() in ('accept', 'content-type', 'authorization')):
+                    inputs[one['in'], one['name']] = one
+            names = [name for _, name in inputs]
+            members, required = {}, []
+            for (where, name), one in inputs.items():
+                member = f'{where}_{name}' if name == 'body' or names.count(name) > 1 else name
+                members[member] = one.get('schema', content(one) or {})
+                if where == 'path' or one.get('required'):
+                    required.append(member)
+            if 'requestBody' in operation:
+                body = at(operation['requestBody'])
+                if content(body) is None:
+                    continue
+                members['body'] = content(body)
+                if body.get('required'):
+                    required.append('body')
+            answers = {status: at(answer) for status, answer in operation.get('responses', {}).items()}
+            good = [answer for status, answer in answers.items() if status.startswith('2')] or [answer for status, answer in answers.items() if status == 'default']
+            bodies = [content(answer) for answer in good if content(answer) is not None]
+            if not bodies and any(answer.get('content') for answer in good):
+                continue
+            always = ['body'] if len(bodies) == 1 == len(good) else []
+            answer = {'body': bodies[0] if len(bodies) == 1 else {'anyOf': bodies}} if bodies else {}
+            label = operation.get('operationId') or f'{method.upper()} {path}'
+            made[label] = [instances(whole(members, required)), instances(whole(answer, always))]
+    return made
+
+
+def plain(schema, version):
+    """A schema of OpenAPI 3.0 as JSON Schema of 2020-12."""
+    if isinstance(schema, list):
+        return [plain(one, version) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if isinstance(schema.get('$ref'), str):
+        return {'$ref': schema['$ref']}
+    out = {key: plain(value, version) for key, value in schema.items()}
+    for word, bound in (('exclusiveMinimum', 'minimum'), ('exclusiveMaximum', 'maximum')):
+        if isinstance(out.get(word), bool):
+            if out.pop(word):
+                out[word] = out.pop(bound)
+    if out.get('nullable') is True and isinstance(out.get('type'), str):
+        out['type'] = [out['type'], 'null']
+        if isinstance(out.get('enum'), list) and None not in out['enum']:
+            out['enum'].append(None)
+    return out
+
+
+def declared(schema, names):
+    """Adds every name that a schema declares."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get('properties'), dict):
+            names.update(schema['properties'])
+        for value in schema.values():
+            declared(value, names)
+    elif isinstance(schema, list):
+        for value in schema:
+            declared(value, names)
+
+
+def softened(value, names):
+    """The value without members that nobody declares, and without characters that a terminal would not show."""
+    if isinstance(value, dict):
+        return {key: softened(inner, names) for key, inner in value.items() if key in names}
+    if isinstance(value, list):
+        return [softened(inner, names) for inner in value]
+    if isinstance(value, str):
+        return ''.join(c if c.isprintable() else 'x' for c in value)
+    return value
+
+
+def instances(schema):
+    """Values of hypothesis-jsonschema for a schema, and values that jsonschema refuses; none where it knows no way, as for circles."""
     import warnings
 
     import hypothesis
@@ -144,27 +252,30 @@ def instances(file):
     from hypothesis_jsonschema import from_schema
 
     warnings.simplefilter('ignore')
-    made = {}
-    for name, schema in json.load(open(file)).items():
-        validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
-        valid = []
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
+    unformatted = jsonschema.Draft202012Validator(schema)
+    found = []
 
-        @hypothesis.settings(max_examples=COUNT, database=None, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck),
-                             phases=[hypothesis.Phase.generate])
-        @hypothesis.given(from_schema(schema, allow_x00=False))
-        def collect(value):
-            valid.append(value)
+    @hypothesis.settings(max_examples=VALUES, database=None, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck),
+                         phases=[hypothesis.Phase.generate])
+    @hypothesis.given(from_schema(schema, allow_x00=False))
+    def collect(value):
+        found.append(value)
 
+    try:
         collect()
-        valid = [value for value in valid if isinstance(value, dict) and validator.is_valid(value)]
-        dice, refused = random.Random(name), []
-        for value in valid:
-            for _ in range(4):
-                bent = mutated(value, dice)
-                if not validator.is_valid(bent):
-                    refused.append(bent)
-        made[name] = {'valid': valid, 'refused': refused}
-    return made
+    except Exception as why:  # noqa: BLE001  it knows no circles, and not every pattern
+        return {'valid': [], 'refused': [], 'unmade': type(why).__name__}
+    names = set()
+    declared(schema, names)
+    found += [softened(value, names) for value in found]
+    valid = [value for value in found if validator.is_valid(value)]
+    dice, refused = random.Random(len(valid)), []
+    for value in valid:
+        bent = mutated(value, dice)
+        if not unformatted.is_valid(bent):
+            refused.append(bent)
+    return {'valid': valid, 'refused': refused}
 
 
 def conforms(shapes, file):
@@ -215,4 +326,4 @@ def conforms(shapes, file):
 
 if __name__ == '__main__':
     command, *words = sys.argv[1:]
-    json.dump({'protobuf': lambda: protobuf(words), 'instances': lambda: instances(*words), 'conforms': lambda: conforms(*words)}[command](), sys.stdout)
+    json.dump({'protobuf': lambda: protobuf(words), 'openapi': lambda: openapi(*words), 'conforms': lambda: conforms(*words)}[command](), sys.stdout)

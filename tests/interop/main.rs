@@ -9,6 +9,7 @@ mod credentials;
 mod definitions;
 mod grpc;
 mod humanlayer;
+mod imports;
 mod js;
 mod mcp;
 mod mcp_conformance;

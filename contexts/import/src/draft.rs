@@ -6,8 +6,8 @@ use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
 use serde_json::{Map, Value, json};
 
 use crate::fault::ImportFault;
+use crate::names::Used;
 use crate::repair::replaceable;
-use crate::schema::Used;
 
 /// Rounds of repairs on a draft: each one removes every fault that the last one showed.
 const ROUNDS: usize = 32;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::rdf::vocabulary::{DCTERMS, OWL, OWN, RDF, SH, SKOS, XSD};
 use crate::remark::Remark;
-use shapes::Shapes;
+use shapes::ShapeWriter;
 
 /// A context as a graph.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub fn export(context: &Context) -> Export {
     let document: Value = serde_json::from_slice(context.bytes()).unwrap_or_default();
     let base = format!("{}#", context.urn());
     let section = |name: &str| document.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut shapes = Shapes::new(&base, section("$defs"));
+    let mut shapes = ShapeWriter::new(&base, section("$defs"));
     let mut about = Map::from_iter([
         ("@id".to_owned(), json!(context.urn().as_str())),
         ("@type".to_owned(), json!("own:Context")),
@@ -59,3 +59,6 @@ pub fn export(context: &Context) -> Export {
     });
     Export { document: json!({"@context": prefixes, "@graph": shapes.nodes}), remarks: shapes.remarks }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,6 @@ fn pointer(source: &Value, name: &str) -> Result<String, ImportFault> {
     Err(ImportFault::new(format_args!("the source has no definition `{name}`"))
         .hint(format_args!("it has {}", known.join(", "))))
 }
+
+#[cfg(test)]
+mod tests;

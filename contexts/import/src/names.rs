@@ -7,6 +7,9 @@ use semgate_contexts::{Digest, RESERVED_NAMES};
 /// The longest name that a context can hold.
 pub(crate) const MAX_NAME: usize = 64;
 
+/// Names of the definitions in one draft, all distinct.
+pub type Used = BTreeSet<String>;
+
 /// The suffix for the results of a task.
 const RESULTS: &str = "_results";
 

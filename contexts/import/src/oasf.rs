@@ -88,3 +88,6 @@ fn path<'v>(name: &'v str, all: &BTreeMap<&'v str, &'v Value>) -> Option<(&'v st
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

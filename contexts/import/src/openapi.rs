@@ -144,3 +144,6 @@ fn tasks(wanted: &[Operation], schemas: &mut impl Iterator<Item = Value>, terms:
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

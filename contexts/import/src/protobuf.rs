@@ -156,7 +156,7 @@ impl Descriptors {
         for what in [
             "one spelling counts for each value: json names of fields, names of enum values, texts for integers of 64 bits, `Z` in timestamps, padded base64. Parsers of ProtoJSON accept others, which are refused",
             "null is refused where it stands for an absent field, and so are fields that no descriptor names",
-            "numbers beyond 2^53 - 1 are refused, and so are NaN and infinities",
+            "NaN and infinities are refused",
         ] {
             terms.remark("", what);
         }

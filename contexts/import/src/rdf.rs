@@ -156,3 +156,6 @@ pub fn draft(
 fn subject(node: &NamedNode) -> NamedOrBlankNode {
     node.clone().into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,5 @@
 //! Brings foreign schemas into the profile of contexts; translates older drafts to 2020-12.
 
-use std::collections::BTreeSet;
-
 use semgate_contexts::schema::refused_in_free_text;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +8,7 @@ mod older;
 mod translator;
 
 use crate::draft::Drafted;
-use crate::names;
+use crate::names::{self, Used};
 use crate::refs::{self, Targets};
 use crate::remark::Remark;
 
@@ -119,9 +117,6 @@ const SILENT: [&str; 11] = [
 
 /// A reference to no schema: the profile refuses it, and the draft replaces it by something narrower.
 pub(crate) const NOWHERE: &str = "#/$defs/";
-
-/// Names of the definitions in one draft, all distinct.
-pub type Used = BTreeSet<String>;
 
 /// Translates the schema of one side of a task, and adds the definitions to which it refers. Without a schema, only an empty object is
 /// accepted.

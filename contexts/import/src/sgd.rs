@@ -148,3 +148,6 @@ fn task(intent: &Value, slots: &BTreeMap<String, Value>, name: &str, terms: &mut
     }
     json!({"parameters": parameters, "results": {"type": "object", "properties": results}})
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,10 @@ const ROUNDS: usize = 32;
 /// The most names that a hint lists.
 const MAX_LISTED: usize = 12;
 
+/// The difference that every draft has, whatever its source.
+const MESSAGES: &str =
+    "a message holds numbers up to 2^53 - 1 with at most 17 digits, and texts up to 262144 bytes";
+
 /// The parts of a document that is being drafted.
 #[derive(Debug, Default, Clone)]
 pub struct Terms {
@@ -90,6 +94,7 @@ impl Terms {
     /// # Errors
     /// No term is left; the document is too large; or the line, version or title is refused.
     pub fn finish(mut self, naming: &Naming<'_>, choose: &str) -> Result<ContextDraft, ImportFault> {
+        self.remark("", MESSAGES);
         let mut wordless = false;
         for _ in 0..ROUNDS {
             self.prune();

@@ -177,7 +177,7 @@ pub(super) fn tasks(draft: &mut Draft, Gathered { tools, left_out }: Gathered) {
 fn task(
     drafted: &mut Drafted,
     Tool { name: tool, forms }: Tool,
-    used: &mut schema::Used,
+    used: &mut names::Used,
 ) -> Result<(), String> {
     if !tool.bytes().all(|b| b.is_ascii_graphic()) || !(1..=128).contains(&tool.len()) {
         return Err("its name is not 1 to 128 visible ASCII characters".to_owned());

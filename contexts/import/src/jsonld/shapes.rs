@@ -25,7 +25,7 @@ const BOUNDS: [[&str; 2]; 7] = [
 const SILENT: [&str; 6] = ["title", "$comment", "default", "examples", "deprecated", "$schema"];
 
 /// The nodes of a graph that is being written.
-pub(super) struct Shapes<'s> {
+pub(super) struct ShapeWriter<'s> {
     base: &'s str,
     definitions: Map<String, Value>,
     /// Definitions of objects that shapes refer to.
@@ -34,7 +34,7 @@ pub(super) struct Shapes<'s> {
     pub remarks: Vec<Remark>,
 }
 
-impl<'s> Shapes<'s> {
+impl<'s> ShapeWriter<'s> {
     pub fn new(base: &'s str, definitions: Map<String, Value>) -> Self {
         Self { base, definitions, wanted: BTreeSet::new(), nodes: Vec::new(), remarks: Vec::new() }
     }
@@ -231,12 +231,12 @@ impl<'s> Shapes<'s> {
             return out;
         }
         let values = map.get("enum").and_then(Value::as_array).cloned();
-        if let Some(values) = values.or_else(|| map.get("const").map(|one| vec![one.clone()])) {
-            if values.iter().all(|value| value.is_string() || value.is_boolean() || value.is_i64()) {
-                out.insert("sh:in".to_owned(), json!({ "@list": values }));
-                self.rest(map, &["type", "enum", "const", "description"], at);
-                return out;
-            }
+        let values = values.or_else(|| map.get("const").map(|one| vec![one.clone()]));
+        let listable = |value: &Value| value.is_string() || value.is_boolean() || value.is_i64();
+        if let Some(values) = values.filter(|values| values.iter().all(listable)) {
+            out.insert("sh:in".to_owned(), json!({ "@list": values }));
+            self.rest(map, &["type", "enum", "const", "description"], at);
+            return out;
         }
         self.literal(map, at, &mut out);
         out

@@ -66,7 +66,8 @@ pub(super) fn operations(source: &Value, terms: &mut Terms) -> Vec<Operation> {
         let Some((at, item)) = followed(source, format!("/paths/{}", escaped(path))) else { continue };
         for method in METHODS {
             if item.get(method).is_some() {
-                let reader = Reader { source, terms, at: format!("{at}/{method}"), item: at.clone() };
+                let reader =
+                    OperationReader { source, terms, at: format!("{at}/{method}"), item: at.clone() };
                 all.extend(reader.read(format!("{} {path}", method.to_uppercase())));
             }
         }
@@ -91,7 +92,7 @@ fn followed(source: &Value, pointer: String) -> Option<(String, &Value)> {
 }
 
 /// The reader of one operation.
-struct Reader<'r> {
+struct OperationReader<'r> {
     source: &'r Value,
     terms: &'r mut Terms,
     /// Pointer of the operation.
@@ -100,7 +101,7 @@ struct Reader<'r> {
     item: String,
 }
 
-impl Reader<'_> {
+impl OperationReader<'_> {
     fn read(mut self, request: String) -> Option<Operation> {
         let operation = self.source.pointer(&self.at)?;
         let text = |member: &str| operation.get(member).and_then(Value::as_str);

@@ -7,7 +7,7 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Me
 use serde_json::{Map, Value, json};
 
 use super::naming::Names;
-use super::well_known::{self, Form};
+use super::well_known::{self, JsonForm};
 use crate::schema::legible;
 use crate::terms::Terms;
 
@@ -225,16 +225,16 @@ impl Messages {
 
     fn message_schema(&mut self, message: &MessageDescriptor, at: &str) -> Option<Value> {
         match well_known::form(message.full_name()) {
-            Some(Form::Described(schema)) => {
+            Some(JsonForm::Described(schema)) => {
                 self.share(&schema);
                 Some(schema)
             }
-            Some(Form::Scalar(name)) => Some(self.scalar(name, at)),
-            Some(Form::Open(schema)) => {
+            Some(JsonForm::Scalar(name)) => Some(self.scalar(name, at)),
+            Some(JsonForm::Open(schema)) => {
                 self.terms.remark(at, "takes any JSON, which policies do not see: narrow it");
                 Some(schema)
             }
-            Some(Form::Undescribed) => None,
+            Some(JsonForm::Undescribed) => None,
             None => {
                 self.reach(message);
                 Some(json!({ "$ref": self.names.reference(message.full_name()) }))

@@ -58,7 +58,7 @@ pub(super) fn scalar(name: &str) -> Option<Value> {
 
 /// The JSON form of a well-known type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum JsonForm {
     /// A form that a schema describes.
     Described(Value),
     /// A form of that name in a `.proto` file, as of a wrapper.
@@ -75,26 +75,26 @@ pub(super) fn is_known(full: &str) -> bool {
 }
 
 /// The JSON form of a type of `google/protobuf/`, where it is not that of a message.
-pub(super) fn form(full: &str) -> Option<Form> {
-    let shared = |name: &str| Form::Described(json!({ "$ref": format!("#/$defs/{name}") }));
+pub(super) fn form(full: &str) -> Option<JsonForm> {
+    let shared = |name: &str| JsonForm::Described(json!({ "$ref": format!("#/$defs/{name}") }));
     Some(match full.strip_prefix("google.protobuf.")? {
         "Timestamp" => shared("proto_timestamp"),
         "Duration" => shared("proto_duration"),
         "FieldMask" => shared("proto_field_mask"),
-        "Empty" => Form::Described(json!({"type": "object"})),
-        "DoubleValue" => Form::Scalar("double"),
-        "FloatValue" => Form::Scalar("float"),
-        "Int64Value" => Form::Scalar("int64"),
-        "UInt64Value" => Form::Scalar("uint64"),
-        "Int32Value" => Form::Scalar("int32"),
-        "UInt32Value" => Form::Scalar("uint32"),
-        "BoolValue" => Form::Scalar("bool"),
-        "StringValue" => Form::Scalar("string"),
-        "BytesValue" => Form::Scalar("bytes"),
-        "Struct" => Form::Open(json!({"type": "object", "additionalProperties": true})),
-        "ListValue" => Form::Open(json!({"type": "array", "items": true})),
-        "Value" => Form::Open(json!(true)),
-        "Any" => Form::Undescribed,
+        "Empty" => JsonForm::Described(json!({"type": "object"})),
+        "DoubleValue" => JsonForm::Scalar("double"),
+        "FloatValue" => JsonForm::Scalar("float"),
+        "Int64Value" => JsonForm::Scalar("int64"),
+        "UInt64Value" => JsonForm::Scalar("uint64"),
+        "Int32Value" => JsonForm::Scalar("int32"),
+        "UInt32Value" => JsonForm::Scalar("uint32"),
+        "BoolValue" => JsonForm::Scalar("bool"),
+        "StringValue" => JsonForm::Scalar("string"),
+        "BytesValue" => JsonForm::Scalar("bytes"),
+        "Struct" => JsonForm::Open(json!({"type": "object", "additionalProperties": true})),
+        "ListValue" => JsonForm::Open(json!({"type": "array", "items": true})),
+        "Value" => JsonForm::Open(json!(true)),
+        "Any" => JsonForm::Undescribed,
         _ => return None,
     })
 }

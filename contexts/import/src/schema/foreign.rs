@@ -5,7 +5,7 @@ use semgate_contexts::json;
 use serde_json::{Map, Value, json};
 
 use super::Translator;
-use super::translator::Part;
+use super::translator::SchemaPart;
 use crate::names;
 
 /// The longest free text of the profile, in characters.
@@ -100,7 +100,7 @@ impl Translator<'_> {
         let open = has("additionalProperties") || has("unevaluatedProperties");
         let composed = COMPOSED.iter().any(|keyword| has(keyword));
         let free = !has("properties") && !composed && !open && takes;
-        if free && self.tests == 0 && self.part != Part::Demand {
+        if free && self.tests == 0 && self.part != SchemaPart::Demand {
             out.insert("additionalProperties".to_owned(), Value::Bool(true));
         } else if self.tests == 0 && !open && (has("properties") || (takes && composed)) {
             self.warn("members that it does not name are refused");
@@ -108,7 +108,7 @@ impl Translator<'_> {
         if out.get("additionalProperties") == Some(&Value::Bool(true)) {
             self.warn("is an open object: unnamed members pass");
         }
-        if self.part == Part::Whole && !composed && self.tests == 0 && !open {
+        if self.part == SchemaPart::Whole && !composed && self.tests == 0 && !open {
             self.undeclared(out);
         }
     }

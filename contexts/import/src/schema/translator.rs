@@ -15,7 +15,7 @@ use crate::remark::Remark;
 
 /// The part of a schema in the one around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SchemaPart {
     /// It judges its value alone.
     Whole,
     /// One of several alternatives for a value.
@@ -24,7 +24,7 @@ pub(super) enum Part {
     Demand,
 }
 
-impl Part {
+impl SchemaPart {
     fn of(keyword: &str) -> Self {
         match keyword {
             "anyOf" | "oneOf" => Self::Branch,
@@ -44,7 +44,7 @@ pub(crate) struct Translator<'d> {
     /// Tests (`not`, `if`, `contains`, `propertyNames`) around the current schema.
     pub(crate) tests: usize,
     /// The part that the current schema has in the one around it.
-    pub(super) part: Part,
+    pub(super) part: SchemaPart,
     /// Remarks, each once.
     pub remarks: Vec<Remark>,
     /// References that lead to the definitions.
@@ -63,7 +63,7 @@ impl Translator<'_> {
             habits,
             at: String::new(),
             tests: 0,
-            part: Part::Whole,
+            part: SchemaPart::Whole,
             remarks: Vec::new(),
             references: BTreeSet::new(),
             definitions: Map::new(),
@@ -80,7 +80,7 @@ impl Translator<'_> {
             self.targets.iter().map(|(at, name)| (at.to_owned(), name.to_owned())).collect();
         for (pointer, name) in targets {
             let Some(target) = self.root.pointer(&pointer) else { continue };
-            (self.at, self.part) = (pointer, Part::Whole);
+            (self.at, self.part) = (pointer, SchemaPart::Whole);
             let translated = self.schema(target)?;
             self.definitions.insert(name, translated);
         }
@@ -118,7 +118,7 @@ impl Translator<'_> {
         let before = (self.at.clone(), self.tests, self.part);
         let keyword = segments.first().copied().unwrap_or_default();
         let is_test = TESTS.contains(&keyword);
-        self.part = Part::of(keyword);
+        self.part = SchemaPart::of(keyword);
         self.tests = self.tests.saturating_add(usize::from(is_test));
         for segment in segments {
             self.at = format!("{}/{}", self.at, segment.replace('~', "~0").replace('/', "~1"));
