@@ -174,7 +174,7 @@ fn through_the_gateway(up: &Up, examples: &Examples) {
 }
 
 #[test]
-fn ten_proto_files_import_publish_and_judge_the_messages_of_googles_protobuf() {
+fn f0_17_ten_proto_files_import_publish_and_judge_the_messages_of_googles_protobuf() {
     let up = Up::start();
     let script = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
     let output = Command::new(interpreter()).args(["-c", script]).output().unwrap();
@@ -210,7 +210,7 @@ fn ten_proto_files_import_publish_and_judge_the_messages_of_googles_protobuf() {
 }
 
 #[test]
-fn ten_openapi_descriptions_import_publish_and_judge_the_values_of_hypothesis() {
+fn f0_58_ten_openapi_descriptions_import_publish_and_judge_the_values_of_hypothesis() {
     let up = Up::start();
     let folder = node::installed("oas").join("node_modules/@readme/oas-examples");
     let (mut passed, mut examples) = (0, Examples::new());
@@ -250,7 +250,7 @@ fn ten_openapi_descriptions_import_publish_and_judge_the_values_of_hypothesis() 
 }
 
 #[test]
-fn pyshacl_agrees_with_the_gateway_on_instances_of_an_exported_context() {
+fn f0_53_pyshacl_agrees_with_the_gateway_on_instances_of_an_exported_context() {
     let dir = tempfile::tempdir().unwrap();
     let graph = dir.path().join("travel.jsonld");
     semgate(&["context", "export", "jsonld", "travel:v2.1", "--out", graph.to_str().unwrap()]);

@@ -20,19 +20,21 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 13340, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 15900, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts/import", 4500, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5800, [1, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/engine", 10436, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("policies/analysis", 4247, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/protocol", 10659, [0, 0, 7, 2, 0, 0, 0, 0]),
-    ("authority/statement", 14472, [5, 2, 0, 0, 0, 0, 4, 0]),
-    ("firewall/negotiation", 4333, [0, 0, 2, 1, 0, 0, 3, 0]),
+    ("policies/engine", 10740, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("policies/analysis", 4300, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/protocol", 10700, [0, 0, 7, 2, 0, 0, 0, 0]),
+    ("authority/statement", 14880, [5, 2, 0, 0, 0, 0, 4, 0]),
+    ("firewall/negotiation", 4450, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/approvals", 2964, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/inspect", 14403, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15745, [2, 4, 0, 0, 0, 0, 0, 0]),
-    ("firewall/gateway", 32228, [1, 1, 1, 0, 0, 0, 0, 0]),
-    ("console", 6250, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("cli", 19225, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/scan", 1700, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/inspect", 15050, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15930, [2, 4, 0, 0, 0, 0, 0, 0]),
+    ("firewall/gateway", 32930, [1, 1, 1, 0, 0, 0, 0, 0]),
+    ("console", 6275, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("cli", 20340, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

@@ -85,12 +85,10 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
             let (draft, name) = a2a::draft(&from).await?;
             (from, draft, name)
         }
-        Import::Protobuf(files) => return write_draft(files.draft()?, json),
-        Import::Openapi(file) => return write_draft(file.draft()?, json),
-        Import::Jsonschema(file) => return write_draft(file.json_schema()?, json),
-        Import::Sgd(file) => return write_draft(file.sgd()?, json),
-        Import::Oasf(files) => return write_draft(files.draft()?, json),
-        Import::Rdf(file) => return write_draft(file.draft()?, json),
+        file => {
+            let (target, draft) = from_files(file)?;
+            return target.write(&draft, json).map(|()| 0);
+        }
     };
     let mut parts = parts(&mut draft, &from, &name)?;
     for drafted in parts.iter_mut().flat_map(|part| &mut part.tasks) {
@@ -125,10 +123,17 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     Ok(0)
 }
 
-/// Writes a draft from files.
-fn write_draft((target, draft): (files::DraftTarget, ContextDraft), json: bool) -> Result<u8, Fault> {
-    target.write(&draft, json)?;
-    Ok(0)
+/// The draft of an import that reads files, and where it goes.
+fn from_files(import: Import) -> Result<(files::DraftTarget, ContextDraft), Fault> {
+    match import {
+        Import::Protobuf(files) => files.draft(),
+        Import::Openapi(file) => file.draft(),
+        Import::Jsonschema(file) => file.json_schema(),
+        Import::Sgd(file) => file.sgd(),
+        Import::Oasf(files) => files.draft(),
+        Import::Rdf(file) => file.draft(),
+        Import::Mcp(_) | Import::A2a(_) => Err(Fault::new("this import reads a server")),
+    }
 }
 
 /// The documents of a draft, named after the server unless `from` says otherwise.

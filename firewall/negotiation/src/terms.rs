@@ -104,8 +104,9 @@ impl Features {
     /// The same with the first embedding model alone: the choice among those that both have.
     pub(crate) fn with_one_model(self) -> Self {
         let mut chosen = false;
-        let keep = |name: &Box<str>| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true);
-        Self(self.0.into_iter().filter(keep).collect())
+        let mut features = self.0;
+        features.retain(|name| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true));
+        Self(features)
     }
 
     /// The first feature that the other does not have.

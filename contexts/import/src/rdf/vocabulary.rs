@@ -14,7 +14,7 @@ pub(crate) const OWL: &str = "http://www.w3.org/2002/07/owl#";
 pub(crate) const DCTERMS: &str = "http://purl.org/dc/terms/";
 /// SKOS.
 pub(crate) const SKOS: &str = "http://www.w3.org/2004/02/skos/core#";
-/// What SHACL has no word for.
+/// Terms of Semgate, for facts that SHACL has no word for.
 pub(crate) const OWN: &str = "urn:semgate:terms#";
 
 /// The datatype of a text with this `format`, where XML Schema has one.
