@@ -12,8 +12,12 @@ use std::{
 /// A model with the baselines of fields. Immutable; a change makes another one, which goes live with a generation.
 pub struct TextScanner {
     scanner: Scanner,
-    fields: HashMap<(Line, u32, String), Vec<(String, Arc<Baseline>)>>,
+    /// By line, major version and concept.
+    fields: HashMap<(Line, u32, String), Positions>,
 }
+
+/// Baselines of one concept by their positions.
+type Positions = Vec<(String, Arc<Baseline>)>;
 
 /// A field of free text: a position in a concept of a context, in any minor version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +74,7 @@ impl TextScanner {
     /// A scanner of this model and these baselines. Of two baselines of one field the later one counts.
     #[must_use]
     pub fn new(model: Arc<Model>, baselines: impl IntoIterator<Item = FieldBaseline>) -> Self {
-        let mut fields: HashMap<_, Vec<(String, Arc<Baseline>)>> = HashMap::new();
+        let mut fields: HashMap<_, Positions> = HashMap::new();
         for FieldBaseline { field, baseline } in baselines {
             let of_concept = fields.entry((field.line, field.major, field.concept)).or_default();
             of_concept.retain(|(position, _)| *position != field.position);
