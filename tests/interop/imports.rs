@@ -168,8 +168,9 @@ fn through_the_gateway(up: &Up, examples: &Examples) {
         let refused = sent(line, named, bad);
         assert_eq!(refused.code(), "content_invalid", "{line}: {bad}");
         assert_eq!(behind.received(), before, "{line}: a refused message arrived");
-        let _ = sent(line, named, good);
-        assert_eq!(behind.received(), before + 1, "{line}: {good} did not arrive");
+        let answer = sent(line, named, good);
+        let body = String::from_utf8_lossy(&answer.body);
+        assert_eq!(behind.received(), before + 1, "{line}: {good} did not arrive: {body}");
     }
 }
 

@@ -157,6 +157,7 @@ impl Descriptors {
             "one spelling counts for each value: json names of fields, names of enum values, texts for integers of 64 bits, `Z` in timestamps, padded base64. Parsers of ProtoJSON accept others, which are refused",
             "null is refused where it stands for an absent field, and so are fields that no descriptor names",
             "NaN and infinities are refused",
+            "policies see a timestamp as text, for it may be finer than a millisecond",
         ] {
             terms.remark("", what);
         }

@@ -10,9 +10,11 @@ const INT64: &str = r"^-?(0|[1-8]\d{0,18}|9(\d{0,17}|[01]\d{17}|2([01]\d{16}|2([
 const UINT64: &str = r"^(0|[1-9]\d{0,18}|1([0-7]\d{18}|8([0-3]\d{17}|4([0-3]\d{16}|4([0-5]\d{15}|6([0-6]\d{14}|7([0-3]\d{13}|4([0-3]\d{12}|40([0-6]\d{10}|7([0-2]\d{9}|3([0-6]\d{8}|70([0-8]\d{6}|9([0-4]\d{5}|5([0-4]\d{4}|5(0\d{3}|1([0-5]\d{2}|6(0\d|1[0-5])))))))))))))))))$";
 /// Base64 with padding and without loose bits (RFC 4648 §4, §3.5).
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$";
-/// RFC 3339 with `Z`, in the years 1 to 9999, with 0, 3, 6 or 9 digits of a second.
-const TIMESTAMP: &str =
-    r"^([1-9]\d{3}|0[1-9]\d{2}|00[1-9]\d|000[1-9])-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d{3}(\d{3}(\d{3})?)?)?Z$";
+/// RFC 3339 with `Z`, in the years 1 to 9999, with 0, 3, 6 or 9 digits of a second. A pattern and not `date-time`, which takes instants
+/// in whole milliseconds alone: real clocks are finer.
+const TIMESTAMP: &str = r"^([1-9]\d{3}|0[1-9]\d{2}|00[1-9]\d|000[1-9])-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}(\d{3}(\d{3})?)?)?Z$";
+/// Days that no month has.
+const NO_DAY: &str = r"^\d{4}-(02-3|(0[469]|11)-31)|^(\d\d(\d[13579]|[02468][26]|[13579][048])|([02468][1235679]|[13579][01345789])00)-02-29";
 /// Seconds of at most 10,000 years, with 0, 3, 6 or 9 digits of a second.
 const DURATION: &str = r"^-?(0|[1-9]\d{0,10}|[12]\d{11}|3(0\d{10}|1([0-4]\d{9}|5([0-4]\d{8}|5([0-6]\d{7}|7([0-5]\d{6}|6000000))))))(\.\d{3}(\d{3}(\d{3})?)?)?s$";
 /// Paths of fields in lower camel case.
@@ -31,7 +33,7 @@ pub(super) fn definition(name: &str) -> Option<Value> {
         "proto_uint64" => text(UINT64, 20),
         "proto_bytes" => text(BASE64, LONGEST),
         "proto_timestamp" => {
-            json!({"type": "string", "format": "date-time", "pattern": TIMESTAMP, "maxLength": 30})
+            json!({"type": "string", "pattern": TIMESTAMP, "maxLength": 30, "not": {"pattern": NO_DAY, "maxLength": 30}})
         }
         "proto_duration" => text(DURATION, 25),
         "proto_field_mask" => text(FIELD_MASK, LONGEST),
