@@ -83,7 +83,10 @@ fn f0_33_the_official_client_resolves_new_york_and_checks_messages_in_every_revi
         assert_eq!(shown["read_only"], true);
         let came = shown["came"].as_array().unwrap();
         assert_eq!(came[0]["options"], json!(["JFK", "LGA", "EWR"]), "{mode}: {}", came[0]);
-        assert_eq!((&came[0]["context"], &came[0]["by"]), (&json!(TRAVEL), &json!("urn:contexts:travel:v2.2")));
+        assert_eq!(
+            (&came[0]["context"], &came[0]["by"]),
+            (&json!(TRAVEL), &json!("urn:contexts:travel:v2.2"))
+        );
         assert_eq!((&came[1]["options"], &came[1]["ground"]), (&came[0]["options"], &json!("label")));
         assert_eq!(
             (&came[2]["options"], &came[2]["ground"]),
