@@ -14,6 +14,7 @@ const MINI: &str = r#"{"model":"mini","dimensions":2,"metric":"cosine"}"#;
 const BOTH: &str = r#"[{"model":"mini","dimensions":2,"metric":"cosine"},{"model":"large","dimensions":3,"metric":"cosine"}]"#;
 const REFERENCES: &str =
     r#","references":{"refund request":{"mini":[1,0],"large":[0,0,1]},"note":{"mini":[0,1]}}"#;
+const OF_MINI: &str = r#","references":{"refund request":{"mini":[1,0]},"note":{"mini":[0,1]}}"#;
 
 fn note(minor: u32, embedding: &str, more: &str) -> Arc<Context> {
     context(&format!(
@@ -50,7 +51,7 @@ fn a_vector_is_a_record_of_its_model_and_its_similarities() {
         without.contains("intent") && without.contains("model") && !without.contains("similarity"),
         "{without}"
     );
-    let with = typed(&[note(0, MINI, REFERENCES)]);
+    let with = typed(&[note(0, MINI, OF_MINI)]);
     for part in ["similarity", "note", "refund request", "Long"] {
         assert!(with.contains(part), "{part}: {with}");
     }
@@ -61,7 +62,7 @@ fn a_vector_is_a_record_of_its_model_and_its_similarities() {
 fn a_policy_reads_the_similarity_in_exact_thousandths() {
     let policy = r#"permit (principal, action, resource is t::note) when
         { resource has intent && resource.intent.similarity has "refund request" && resource.intent.similarity["refund request"] == 707 };"#;
-    let house = load(policy, vec![note(0, MINI, REFERENCES)]).unwrap();
+    let house = load(policy, vec![note(0, MINI, OF_MINI)]).unwrap();
     assert_eq!(ask(&house, r#"{"intent":[1,1]}"#), permitted(&["p.cedar#1"]));
     assert_eq!(ask(&house, r#"{"intent":[1,1.01]}"#), denied(&[], &[]));
     assert_eq!(ask(&house, "{}"), denied(&[], &[]));
@@ -87,7 +88,7 @@ fn no_number_of_a_vector_is_there_for_a_policy() {
         let policy = format!(
             "permit (principal, action, resource is t::note) when {{ resource has intent && {what} }};"
         );
-        load(&policy, vec![note(0, MINI, REFERENCES)]).err()
+        load(&policy, vec![note(0, MINI, OF_MINI)]).err()
     };
     for what in ["resource.intent.contains(1)", "resource.intent.vector == [1]", "resource.intent == [1, 0]"]
     {
@@ -108,7 +109,7 @@ fn a_model_that_no_version_lists_is_a_mistake_of_the_policy() {
 fn versions_with_more_references_have_one_type() {
     let policy = r#"permit (principal, action, resource is t::note) when
         { resource has intent && resource.intent has similarity && resource.intent.similarity has note && resource.intent.similarity.note > 900 };"#;
-    let house = load(policy, vec![note(0, MINI, ""), note(1, MINI, REFERENCES)]).unwrap();
+    let house = load(policy, vec![note(0, MINI, ""), note(1, MINI, OF_MINI)]).unwrap();
     // the version of the message decides, and the older one has no reference
     assert_eq!(ask(&house, r#"{"intent":[0,1]}"#), denied(&[], &[]));
     let newer = house.ask(Ask {
