@@ -53,9 +53,9 @@ impl<'t> Parts<'t> {
             }
             let gap = rest.get(..rest.len() - trimmed.len()).unwrap_or_default();
             let start = self.read + gap.len();
-            let full = trimmed.split(char::is_whitespace).next().unwrap_or(trimmed);
-            let length = full.len().min(full.floor_char_boundary(self.most.bytes));
-            let word = trimmed.get(..length).unwrap_or(full);
+            // no look beyond the bound, so that a long word costs no more than its length
+            let head = trimmed.get(..trimmed.floor_char_boundary(self.most.bytes)).unwrap_or(trimmed);
+            let word = head.split(char::is_whitespace).next().unwrap_or(head);
             let broken = self.before.is_none() || gap.contains('\n');
             let ended =
                 !gap.is_empty() && self.before.is_some_and(|c| matches!(c, '.' | '!' | '?' | ';' | ':'));
