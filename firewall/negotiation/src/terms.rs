@@ -104,8 +104,8 @@ impl Features {
     /// The same with the first embedding model alone: the choice among those that both have.
     pub(crate) fn with_one_model(self) -> Self {
         let mut chosen = false;
-        let keep = |name: &Box<str>| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true);
-        Self(self.0.into_iter().filter(keep).collect())
+        let mut keep = |name: &str| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true);
+        Self(self.0.into_iter().filter(|name| keep(name)).collect())
     }
 
     /// The first feature that the other does not have.
