@@ -104,9 +104,8 @@ impl Features {
     /// The same with the first embedding model alone: the choice among those that both have.
     pub(crate) fn with_one_model(self) -> Self {
         let mut chosen = false;
-        let mut features = self.0;
-        features.retain(|name| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true));
-        Self(features)
+        let mut keep = |name: &str| !name.starts_with(EMBEDDING) || !std::mem::replace(&mut chosen, true);
+        Self(self.0.into_iter().filter(|name| keep(name)).collect())
     }
 
     /// The first feature that the other does not have.
