@@ -183,7 +183,9 @@ fn the_command_line_lists_shows_and_approves() {
         let hold = wait_for("the request", || run(&["list"])["approvals"].get(0).cloned());
         let id = hold["id"].as_str().unwrap();
         assert_eq!(run(&["show", id])["digest"], hold["digest"]);
-        assert_eq!(run(&["approve", id])["state"], "APPROVED");
+        // the held caller may use the approval before the command has its answer
+        let state = run(&["approve", id])["state"].clone();
+        assert!(state == "APPROVED" || state == "USED", "{state}");
         // a caller whose time was up before the decision passes when it asks again
         let mut answer = held.join().unwrap();
         if answer.status == 202 || answer.status == 403 {
