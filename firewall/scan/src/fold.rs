@@ -2,7 +2,7 @@
 
 use semgate_contexts::schema::is_unseen;
 use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::is_combining_mark;
 
 /// Characters that take no room and carry no letter. Blanks, line breaks and tabs stay: they part words.
 pub(crate) fn is_invisible(c: char) -> bool {
@@ -27,7 +27,26 @@ fn is_phrase(c: char) -> bool {
     matches!(c, '\u{fdfa}' | '\u{fdfb}')
 }
 
-/// The folded text: NFKC, lower case, no combining marks, nothing invisible.
+/// Most bytes of a character in UTF-8.
+const BYTES: usize = 4;
+
+/// The characters of a text for a bound on the work: those that it has, or a quarter of the bytes that its one spelling has if that is
+/// more. Some signs stand for a whole word, and each letter of the word is scored. A text with more than [`MAX_CHARACTERS`] is not spelled
+/// out: its own characters are the answer.
+///
+/// [`MAX_CHARACTERS`]: crate::MAX_CHARACTERS
+pub fn scored_characters(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    let characters = text.chars().count();
+    if characters > crate::MAX_CHARACTERS {
+        return characters;
+    }
+    characters.max(fold(text).len().div_ceil(BYTES))
+}
+
+/// The folded text: NFKC, lower case, no combining marks, nothing invisible. Syllables of Hangul stay whole.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         let mut folded = text.to_ascii_lowercase();
@@ -38,5 +57,5 @@ pub(crate) fn fold(text: &str) -> String {
     }
     let seen = text.chars().filter(|c| !is_invisible(*c)).map(|c| if is_phrase(c) { '\u{fffd}' } else { c });
     let lower = seen.nfkc().flat_map(char::to_lowercase);
-    lower.nfd().filter(|c| canonical_combining_class(*c) == 0 && !is_invisible(*c)).collect()
+    lower.nfd().filter(|c| !is_combining_mark(*c) && !is_invisible(*c)).nfc().collect()
 }

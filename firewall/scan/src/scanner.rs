@@ -9,8 +9,8 @@ use crate::markers::Markers;
 use crate::model::{Model, SHAPE};
 use crate::views::views;
 
-/// Most characters that a caller may pass for one instance, over all its texts. A caller refuses more: a part of a text has no score.
-/// The work is linear in the characters.
+/// Most characters that a caller may pass for one instance, over all its texts, as [`scored_characters`](crate::scored_characters)
+/// counts them. A caller refuses more: a part of a text has no score. The work is linear in the characters.
 pub const MAX_CHARACTERS: usize = 100_000;
 
 /// Least rank of a text with one class of [`Markers`].
