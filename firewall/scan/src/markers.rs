@@ -62,12 +62,13 @@ const PATTERNS: [&str; 8] = [
 ];
 
 /// Wordings of these classes that people hardly use among each other. One of them alone is an alarm.
-const STRONG: [&str; 5] = [
+const STRONG: [&str; 6] = [
     r"\b(ignor\w*|disregard\w*|forget)\b(?:\W+\w+){0,3}?\W+(previous|prior|above|earlier|preceding|your)\b(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|guid(el|li)\w+|directi\w+|commands?|programming)\b",
     r"\b(note|attention|listen)\W+(to |all )?(the |any )?(ai|llms?|language models?|ai (assistants?|agents?|models?))\b|\bif you are an? (ai|llm|language model)\b",
     r"<\|(im_start|im_end|system|assistant|user|endoftext)\|>|\[/?inst\]|<</?sys>>|\(system_message\)|</?(important|information|system|instructions?)>",
     r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert|alerting)\W+((this|it|that|anything)\W+to )?the (user|human)\b",
     r"\*+\s*new (urgent|important|system)[^*\n]{0,30}(task|instructions?)\s*\*+",
+    r"\bbefore you can (solve|answer|respond)\b[^.\n]{0,70}\bdo the following",
 ];
 
 /// What a folded text, or a view of it, holds of the known wordings.
