@@ -68,7 +68,7 @@ const STRONG: [&str; 6] = [
     r"<\|(im_start|im_end|system|assistant|user|endoftext)\|>|\[/?inst\]|<</?sys>>|\(system_message\)|</?(important|information|system|instructions?)>",
     r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert|alerting)\W+((this|it|that|anything)\W+to )?the (user|human)\b",
     r"\*+\s*new (urgent|important|system)[^*\n]{0,30}(task|instructions?)\s*\*+",
-    r"\bbefore you can (solve|answer|respond)\b[^.\n]{0,70}\bdo the following",
+    r"\bbefore you can\b[^.\n]{0,60}\b(task|question|prompt)\b[^.\n]{0,40}\bdo the following",
 ];
 
 /// What a folded text, or a view of it, holds of the known wordings.
