@@ -16,8 +16,9 @@ const TIES: [char; 9] = ['-', '_', '.', '~', '/', '+', '|', '*', ','];
 /// Those that tie words next to an address.
 const TIES_OF_ADDRESS: [char; 4] = ['-', '_', '+', '~'];
 
+/// Signs between letters and words of any run, next to the sign that ties its first two letters.
 fn is_gap(c: char) -> bool {
-    !c.is_alphanumeric()
+    c == '\n' || matches!(c, ' ' | '\t') || TIES.contains(&c)
 }
 
 /// The text with runs of single letters joined to words: one sign between letters, more than one between words.
@@ -53,15 +54,15 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
     let sign = |at: usize| signs.get(at).copied();
     let is_letter = |at: usize| sign(at).is_some_and(char::is_alphanumeric);
     let mut run = Run { letters: 1, text: sign(start).into_iter().collect(), end: start };
-    let mut tie = None;
+    let tie = sign(start + 1).filter(|c| !c.is_alphanumeric());
     loop {
-        let gap = (run.end + 1..).take_while(|at| sign(*at).is_some_and(is_gap)).take(8).count();
+        let in_gap = |c: char| is_gap(c) || Some(c) == tie;
+        let gap = (run.end + 1..).take_while(|at| sign(*at).is_some_and(in_gap)).take(8).count();
         let next = run.end + gap + 1;
         if gap == 0 || !is_letter(next) || is_letter(next + 1) {
             return run;
         }
-        let (first, tie) = (sign(run.end + 1), *tie.get_or_insert(sign(run.end + 1)));
-        if gap > 1 || first != tie {
+        if gap > 1 || sign(run.end + 1) != tie {
             run.text.push(' ');
         }
         run.text.extend(sign(next));
@@ -112,7 +113,7 @@ fn separator(word: &str) -> Option<char> {
 /// The sign other than letters and digits that stands most often in a word.
 fn most_frequent_gap(word: &str) -> Option<char> {
     let mut counts = BTreeMap::<char, usize>::new();
-    for sign in word.trim().chars().filter(|c| is_gap(*c)) {
+    for sign in word.trim().chars().filter(|c| !c.is_alphanumeric()) {
         *counts.entry(sign).or_default() += 1;
     }
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(sign, _)| sign)
