@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use semgate_scan::{MAX_CHARACTERS, Model, Scanner, Wanted};
+use semgate_scan::{MAX_CHARACTERS, Model, Scanner, Wanted, scored_characters};
 use serde_json::json;
 
 use super::baseline_file::BaselineFile;
@@ -47,7 +47,7 @@ impl Score {
             Some(text) => text,
             None => typed()?,
         };
-        let characters = text.chars().count();
+        let characters = scored_characters(&text);
         if characters > MAX_CHARACTERS {
             return Err(Fault::new(format_args!("the text has {characters} characters"))
                 .hint(format_args!("a gateway scores at most {MAX_CHARACTERS}, and refuses more")));

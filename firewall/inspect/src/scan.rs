@@ -191,7 +191,7 @@ impl Asked<'_, '_, '_> {
         texts.extend(settled.map(|text| FieldText { at: Vec::new(), text }));
         let prose = self.conformed.resolved().message().prose_texts.iter();
         texts.extend(prose.map(|text| FieldText { at: Vec::new(), text }));
-        let characters: usize = texts.iter().map(|one| one.text.chars().count()).sum();
+        let characters: usize = texts.iter().map(|one| semgate_scan::scored_characters(one.text)).sum();
         if characters > case.state.limits.scan_characters {
             return Err(too_long());
         }
@@ -227,7 +227,7 @@ fn texts_of<'q>(question: &Question<'q>) -> Vec<FieldText<'q>> {
 pub fn offline<'q>(scanner: &TextScanner, policies: &Policies, question: Question<'q>) -> Question<'q> {
     let wants = policies.text_wants(&question, false);
     let texts = texts_of(&question);
-    let characters: usize = texts.iter().map(|one| one.text.chars().count()).sum();
+    let characters: usize = texts.iter().map(|one| semgate_scan::scored_characters(one.text)).sum();
     let mut question = question;
     if wants.any() && characters <= semgate_scan::MAX_CHARACTERS {
         let concept = ScanField::concept(question.context.urn(), question.shape.name());

@@ -36,6 +36,11 @@ fn main() {
     }
     let long: String = BUSINESS.chars().cycle().take(100_000).collect();
     println!("100,000 characters, all scores {}", time(20, || scanner.scan(&long, Some(&baseline), ALL)));
+    let unbroken = "각".repeat(100_000);
+    println!(
+        "100,000 syllables without a blank {}",
+        time(20, || scanner.scan(&unbroken, Some(&baseline), ALL))
+    );
 }
 
 /// The median and the 99th percentile of this many runs.

@@ -15,6 +15,7 @@ mod scanner;
 mod views;
 
 pub use baseline::{Baseline, BaselineFault, HeldOut, LearnFault, Rate};
+pub use fold::scored_characters;
 pub use markers::Markers;
 pub use model::{FEATURES, Model, ModelFault};
 pub use scanner::{MAX_CHARACTERS, Scanner, TextScores, Wanted};

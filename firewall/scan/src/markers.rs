@@ -33,7 +33,7 @@ const PATTERNS: [&str; 8] = [
     ),
     r"\bbefore (you )?(can |do |start |begin |continue |proceed |answer\w* |solv\w+ |complet\w+ |us(e|ing) |respond\w* |anything else)[^.\n]{0,70}\b(do the following|(you must|please|first)( first| also| always)? (do|call|use|run|read|send|execute|invoke|provide|pass|forward)\b|read (the (file|content)|[~/.`]))",
     concat!(
-        r"<\|?(im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>",
+        r"<\|(im_start|im_end|system|assistant|user|endoftext)\|>|\[/?inst\]|<</?sys>>",
         r"|^\s*#{2,}\s*\(?(instruction\s*:|system( prompt| message| instruction)?s?\s*[:)]|new (instruction|task|directive|system))",
         r#"|["}\]]\s*(system|assistant|developer)\s*:\s|^\s*system\s*:\s*(you|ignore|new|override|please|disregard|from now|do not|important|the (previous|user))\b"#,
         r"|</?(important|information|system|instructions?|admin|secret|hidden|critical)>|\(system_message\)|\[(system|admin|developer|new instructions?)\]",
@@ -45,7 +45,7 @@ const PATTERNS: [&str; 8] = [
         r"|\b(do not|don'?t|never)\W+(mention|reveal|disclose)\W+(this|it)( note| message| instruction| text)?\s*([.!]|$)",
     ),
     concat!(
-        r"\b(reveal|print|output|repeat|show|display|leak|disclose|tell me|give me|what (is|are|was|were))\b[^.\n]{0,40}\b(system prompt|(hidden|initial|secret) (prompt|instructions)|secret key|your (full |exact |original |initial |system |hidden )+(instructions|prompt|rules|guidelines|configuration))\b",
+        r"\b(reveal|print|output|repeat|show|display|leak|disclose|tell me|give me|what (is|are|was|were))\b[^.\n]{0,40}\b(system prompt|(hidden|initial|secret) (prompt|instructions)|secret key|your (full |exact |original |initial |system |hidden )+(instructions|prompt|rules|guidelines))\b",
         r"|\b(reveal|print|output|repeat|leak|disclose)\b[^.\n]{0,40}\byour (instructions|prompt|rules|guidelines|configuration)\b",
     ),
     concat!(
@@ -61,21 +61,51 @@ const PATTERNS: [&str; 8] = [
     ),
 ];
 
+/// Wordings of these classes that people hardly use among each other. One of them alone is an alarm.
+const STRONG: [&str; 6] = [
+    r"\b(ignor\w*|disregard\w*|forget)\b(?:\W+\w+){0,3}?\W+(previous|prior|above|earlier|preceding|your)\b(?:\W+\w+){0,3}?\W*\b(i?u?nstruct\w*|iunstruct\w*|prompts?|guid(el|li)\w+|directi\w+|commands?|programming)\b",
+    r"\b(note|attention|listen)\W+(to |all )?(the |any )?(ai|llms?|language models?|ai (assistants?|agents?|models?))\b|\bif you are an? (ai|llm|language model)\b",
+    r"<\|(im_start|im_end|system|assistant|user|endoftext)\|>|\[/?inst\]|<</?sys>>|\(system_message\)|</?(important|information|system|instructions?)>",
+    r"\b(do not|don'?t|never|without)\W+(tell|telling|mention|mentioning|inform|informing|notify|notifying|alert|alerting)\W+((this|it|that|anything)\W+to )?the (user|human)\b",
+    r"\*+\s*new (urgent|important|system)[^*\n]{0,30}(task|instructions?)\s*\*+",
+    r"\bbefore you can\b[^.\n]{0,60}\b(task|question|prompt)\b[^.\n]{0,40}\bdo the following",
+];
+
+/// What a folded text, or a view of it, holds of the known wordings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Wordings {
+    pub(crate) markers: Markers,
+    /// One of them is no wording of people.
+    pub(crate) strong: bool,
+}
+
+impl Wordings {
+    /// The wordings that stand in a folded text.
+    pub(crate) fn of(folded: &str) -> Self {
+        let mut wordings = Self::default();
+        for at in &set().matches(folded.as_bytes()) {
+            match u32::try_from(at).ok().and_then(|class| 1_u8.checked_shl(class)) {
+                Some(bit) => wordings.markers.0 |= bit,
+                None => wordings.strong = true,
+            }
+        }
+        wordings
+    }
+}
+
+impl BitOr for Wordings {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self { markers: self.markers | other.markers, strong: self.strong || other.strong }
+    }
+}
+
 /// A set of the eight classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Markers(u8);
 
 impl Markers {
-    /// The classes whose wordings stand in a folded text.
-    pub(crate) fn of(folded: &str) -> Self {
-        let hits = set().matches(folded.as_bytes());
-        Self(
-            hits.iter().fold(0, |bits, class| {
-                bits | 1_u8.checked_shl(u32::try_from(class).unwrap_or(8)).unwrap_or(0)
-            }),
-        )
-    }
-
     /// The number of classes, 0 to 8.
     pub fn count(self) -> u32 {
         self.0.count_ones()
@@ -98,7 +128,8 @@ impl BitOr for Markers {
 fn set() -> &'static RegexSet {
     static SET: OnceLock<RegexSet> = OnceLock::new();
     SET.get_or_init(|| {
-        let built = RegexSetBuilder::new(PATTERNS).unicode(false).multi_line(true).build();
+        let built =
+            RegexSetBuilder::new(PATTERNS.into_iter().chain(STRONG)).unicode(false).multi_line(true).build();
         #[expect(
             clippy::expect_used,
             reason = "the patterns are part of this build, and a test compiles them"

@@ -38,6 +38,18 @@ struct Word<'t> {
     opens: bool,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Characters that a search for a blank looked at in this thread.
+    pub(crate) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+fn is_blank(c: char) -> bool {
+    #[cfg(test)]
+    LOOKED.set(LOOKED.get() + 1);
+    c.is_whitespace()
+}
+
 impl<'t> Parts<'t> {
     pub(crate) fn new(text: &'t str, most: Most) -> Self {
         Self { text, most, carried: None, read: 0, before: None }
@@ -47,7 +59,7 @@ impl<'t> Parts<'t> {
         let mut dropped = false;
         loop {
             let rest = self.text.get(self.read..)?;
-            let trimmed = rest.trim_start();
+            let trimmed = rest.trim_start_matches(is_blank);
             if trimmed.is_empty() {
                 return None;
             }
@@ -55,7 +67,7 @@ impl<'t> Parts<'t> {
             let start = self.read + gap.len();
             // no look beyond the bound, so that a long word costs no more than its length
             let head = trimmed.get(..trimmed.floor_char_boundary(self.most.bytes)).unwrap_or(trimmed);
-            let word = head.split(char::is_whitespace).next().unwrap_or(head);
+            let word = head.split(is_blank).next().unwrap_or(head);
             let broken = self.before.is_none() || gap.contains('\n');
             let ended =
                 !gap.is_empty() && self.before.is_some_and(|c| matches!(c, '.' | '!' | '?' | ';' | ':'));

@@ -5,18 +5,24 @@ use std::sync::Arc;
 use crate::baseline::Baseline;
 use crate::fold::{fold, hidden};
 use crate::linear::Extractor;
-use crate::markers::Markers;
+use crate::markers::{Markers, Wordings};
 use crate::model::{Model, SHAPE};
 use crate::views::views;
 
-/// Most characters that a caller may pass for one instance, over all its texts. A caller refuses more: a part of a text has no score.
-/// The work is linear in the characters.
+/// Most characters that a caller may pass for one instance, over all its texts, as [`scored_characters`](crate::scored_characters)
+/// counts them. A caller refuses more: a part of a text has no score. The work is linear in the characters.
 pub const MAX_CHARACTERS: usize = 100_000;
 
-/// Least rank of a text with one class of [`Markers`].
-const ONE_CLASS: u8 = 75;
-/// Least rank of a text with two classes.
-const TWO_CLASSES: u8 = 95;
+/// Least rank of a text with one class of [`Markers`] that people use as well.
+const HINT: u8 = 60;
+/// Least rank of a text with one class, if the wording is none of people or the model agrees, and of a text with two classes.
+const ALARM: u8 = 75;
+/// Least rank of a text with two classes, if the model agrees at all.
+const CERTAIN: u8 = 95;
+/// Rank of the model that bears out one class that people use as well: one benign text in a hundred reaches it.
+const AGREES: u8 = 50;
+/// Rank of the model that bears out two classes.
+const AGREES_AT_ALL: u8 = 25;
 
 /// The scores that a caller asks for. Others stay 0 and cost nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,12 +64,16 @@ impl TextScores {
     }
 }
 
-fn lifted(markers: Markers) -> u8 {
-    match markers.count() {
+/// The rank of the model, lifted by wordings. More wordings and a higher rank never lower it.
+fn lifted(rank: u8, wordings: Wordings) -> u8 {
+    let least = match wordings.markers.count() {
         0 => 0,
-        1 => ONE_CLASS,
-        _ => TWO_CLASSES,
-    }
+        1 if wordings.strong || rank >= AGREES => ALARM,
+        1 => HINT,
+        _ if rank >= AGREES_AT_ALL => CERTAIN,
+        _ => ALARM,
+    };
+    rank.max(least)
 }
 
 /// Works out scores with one model.
@@ -87,12 +97,12 @@ impl Scanner {
             return scores;
         }
         let views = views(text);
-        let markers = views.iter().fold(Markers::default(), |all, view| all | Markers::of(view));
+        let wordings = views.iter().fold(Wordings::default(), |all, view| all | Wordings::of(view));
         if wanted.injection {
-            scores.injection = self.model.rank(self.highest(&views)).max(lifted(markers));
+            scores.injection = lifted(self.model.rank(self.highest(&views)), wordings);
         }
         if wanted.markers {
-            scores.markers = markers;
+            scores.markers = wordings.markers;
         }
         scores
     }

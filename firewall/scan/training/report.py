@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 """Writes the report that the model file carries: counts of texts that reach a rank, for each set.
 
-    report.py RANKS.json SCORES SETS.json CORPUS.json OWN.json OUT.json
+    report.py SCORES SETS.json CORPUS.json OWN.json OUT.json
 
-SETS.json is {name: {"attack": bool, "texts": [...]}}; CORPUS.json is of `corpus.py`; OWN.json is `tests/own.json`.
+SETS.json is {name: {"attack": bool, "texts": [...]}}; CORPUS.json is of `corpus.py`; OWN.json is `tests/scan/own.json`. SCORES is built
+with the table of ranks that the report is for.
 """
 import json
 import subprocess
 import sys
 
-RANKS, SCORES, SETS, CORPUS, OWN, OUT = sys.argv[1:]
-table = [round(x * 65536) for x in json.load(open(RANKS))]
+SCORES, SETS, CORPUS, OWN, OUT = sys.argv[1:]
 
 
 def row(texts):
     lines = subprocess.run([SCORES], input=json.dumps(texts).encode(), stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
     counts = {"texts": len(texts), "markers": 0, "at_50": 0, "at_75": 0, "at_90": 0}
     for line in lines:
-        raw, _, markers, *_ = line.split(" ")
-        rank = max(sum(least <= int(raw) for least in table), [0, 75, 95][min(2, int(markers))])
+        _, rank, markers, *_ = line.split(" ")
+        rank = int(rank)
         counts["markers"] += int(markers) > 0
         for at in (50, 75, 90):
             counts[f"at_{at}"] += rank >= at

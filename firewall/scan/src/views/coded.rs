@@ -1,11 +1,18 @@
-//! Texts that a text carries in a code: Base64, percent signs, tag characters. Each is decoded once.
+//! Texts that a text carries in a code: Base64, percent signs, tag characters, variation selectors. Each is decoded once.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use crate::fold::compatible;
+
 /// Least characters of a run that is taken for Base64.
 const RUN: usize = 24;
+/// Least characters in a row that can be read, and least of all such rows together.
+const READABLE: usize = 12;
+const READABLE_TOGETHER: usize = 16;
+/// Least variation selectors that are decoded.
+const SELECTORS: usize = 16;
 /// Least percent codes of a word that is decoded.
 const CODES: usize = 3;
 
@@ -18,19 +25,20 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 
 /// The texts in it that a code hides.
 pub(super) fn decoded(text: &str) -> Vec<String> {
-    let mut texts: Vec<String> = runs(text).filter_map(|run| of_base64(&run)).collect();
+    let mut texts: Vec<String> = runs(&compatible(text)).iter().flat_map(|run| of_base64(run)).collect();
     texts.extend(of_percent(text));
     texts.extend(of_tags(text));
+    texts.extend(of_selectors(text));
     texts
 }
 
-/// Runs of characters of Base64, those of its other alphabet too; a line break after a long line does not end one.
-fn runs(text: &str) -> impl Iterator<Item = String> {
+/// Runs of characters of Base64, those of its other alphabet too; blanks do not end one, nor does a line break after a long line.
+fn runs(text: &str) -> Vec<String> {
     let is_code = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     let mut runs = Vec::new();
     let mut run = String::new();
     let mut line = 0;
-    for c in text.chars().filter(|c| !crate::fold::is_invisible(*c)).chain(std::iter::once(' ')) {
+    for c in text.chars().chain(std::iter::once('.')) {
         match c {
             _ if is_code(c) => {
                 run.push(match c {
@@ -40,6 +48,7 @@ fn runs(text: &str) -> impl Iterator<Item = String> {
                 });
                 line += 1;
             }
+            ' ' | '\t' => {}
             '\r' if line >= RUN => {}
             '\n' if line >= RUN => line = 0,
             _ => {
@@ -51,20 +60,29 @@ fn runs(text: &str) -> impl Iterator<Item = String> {
             }
         }
     }
-    runs.into_iter()
+    runs
 }
 
-/// The text that a run is the Base64 of. A run may have lost its last characters.
-fn of_base64(run: &str) -> Option<String> {
-    let whole = if run.len() % 4 == 1 { run.len() - 1 } else { run.len() };
-    readable(LENIENT.decode(run.get(..whole)?).ok()?)
+/// The texts that a run is the Base64 of, from each of its first four characters: letters in front of it may belong to a word or a
+/// path. A run may have lost its last characters.
+fn of_base64(run: &str) -> Vec<String> {
+    let from = |start: usize| {
+        let rest = run.get(start..)?;
+        let whole = if rest.len() % 4 == 1 { rest.len() - 1 } else { rest.len() };
+        readable(&LENIENT.decode(rest.get(..whole)?).ok()?)
+    };
+    (0..4).filter_map(from).collect()
 }
 
-/// The text of these bytes, if nearly all of it can be read.
-fn readable(bytes: Vec<u8>) -> Option<String> {
-    let text = String::from_utf8(bytes).ok()?;
-    let strange = text.chars().filter(|c| c.is_control() && !c.is_whitespace()).count();
-    (strange * 20 < text.chars().count()).then_some(text)
+/// The stretches of these bytes that can be read, if there are some.
+fn readable(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let strange = |c: char| c == '\u{fffd}' || (c.is_control() && !c.is_whitespace());
+    let mut read = String::new();
+    for stretch in text.split(strange).filter(|stretch| stretch.chars().count() >= READABLE) {
+        read.push_str(stretch);
+    }
+    (read.chars().count() >= READABLE_TOGETHER).then_some(read)
 }
 
 /// The text with its percent codes decoded, if it has some.
@@ -101,4 +119,12 @@ fn of_tags(text: &str) -> Option<String> {
     let plain = |c: char| u32::from(c).checked_sub(0xe_0000).filter(|code| (0x20..0x7f).contains(code));
     let tags: String = text.chars().filter_map(plain).filter_map(char::from_u32).collect();
     (!tags.is_empty()).then_some(tags)
+}
+
+/// The text of the variation selectors, which can stand for the 256 values of a byte. The first 16 stand for none of a text; emojis
+/// have them.
+fn of_selectors(text: &str) -> Option<String> {
+    let byte = |c: char| u8::try_from(u32::from(c).checked_sub(0xe_0100)? + 16).ok();
+    let bytes: Vec<u8> = text.chars().filter_map(byte).collect();
+    (bytes.len() >= SELECTORS).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

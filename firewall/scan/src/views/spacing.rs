@@ -1,5 +1,7 @@
 //! Words that were pulled apart or pushed together.
 
+use std::collections::BTreeMap;
+
 /// Least single letters in a row that are joined to words.
 const SINGLE_LETTERS: usize = 6;
 /// A word with more separators of one kind is taken for several words.
@@ -9,8 +11,14 @@ const SEPARATORS_OF_ADDRESS: usize = 7;
 /// A page's address starts with a scheme that ends before this byte; it is never taken apart.
 const SCHEME: usize = 10;
 
+/// Signs that tie words of all kinds. Other signs tie only words of nothing but letters: code is full of them.
+const TIES: [char; 9] = ['-', '_', '.', '~', '/', '+', '|', '*', ','];
+/// Those that tie words next to an address.
+const TIES_OF_ADDRESS: [char; 4] = ['-', '_', '+', '~'];
+
+/// Signs between letters and words of any run, next to the sign that ties its first two letters.
 fn is_gap(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '.' | '-' | '_' | ',' | '*' | '/' | '|' | '+' | '~')
+    c == '\n' || matches!(c, ' ' | '\t') || TIES.contains(&c)
 }
 
 /// The text with runs of single letters joined to words: one sign between letters, more than one between words.
@@ -46,18 +54,15 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
     let sign = |at: usize| signs.get(at).copied();
     let is_letter = |at: usize| sign(at).is_some_and(char::is_alphanumeric);
     let mut run = Run { letters: 1, text: sign(start).into_iter().collect(), end: start };
-    let mut tie = None;
+    let tie = sign(start + 1).filter(|c| !c.is_alphanumeric());
     loop {
-        let gap = (run.end + 1..)
-            .take_while(|at| sign(*at).is_some_and(|c| is_gap(c) || c == '\n'))
-            .take(8)
-            .count();
+        let in_gap = |c: char| is_gap(c) || Some(c) == tie;
+        let gap = (run.end + 1..).take_while(|at| sign(*at).is_some_and(in_gap)).take(8).count();
         let next = run.end + gap + 1;
         if gap == 0 || !is_letter(next) || is_letter(next + 1) {
             return run;
         }
-        let (first, tie) = (sign(run.end + 1), *tie.get_or_insert(sign(run.end + 1)));
-        if gap > 1 || first != tie {
+        if gap > 1 || sign(run.end + 1) != tie {
             run.text.push(' ');
         }
         run.text.extend(sign(next));
@@ -66,8 +71,8 @@ fn run_of_single_letters(signs: &[char], start: usize) -> Run {
     }
 }
 
-/// The text with blanks between words that a sign ties together. Only words of letters with more than three signs of one kind
-/// count, and with an address inside more than seven.
+/// The text with blanks between words that a sign ties together, whichever sign repeats. Only words of letters with more than three
+/// signs of one kind count, and with an address inside more than seven.
 pub(super) fn parted(base: &str) -> Option<String> {
     let mut read = String::with_capacity(base.len());
     let mut changed = false;
@@ -89,15 +94,27 @@ fn separator(word: &str) -> Option<char> {
     }
     let address = word.contains('@') || word.contains("://");
     let least = if address { SEPARATORS_OF_ADDRESS } else { SEPARATORS };
-    let ties = |sign: char| {
+    let ties = |sign: char, strict: bool| {
         let (mut pieces, mut letters) = (0, 0);
         for piece in word.trim().split(sign).filter(|piece| !piece.is_empty()) {
             pieces += 1;
-            letters += usize::from(piece.chars().any(char::is_alphabetic));
+            letters += usize::from(match strict {
+                true => piece.chars().all(char::is_alphabetic),
+                false => piece.chars().any(char::is_alphabetic),
+            });
         }
-        letters > least && letters * 4 >= pieces * 3
+        letters > least && letters * 4 >= pieces * if strict { 4 } else { 3 }
     };
-    let signs: &[char] =
-        if address { &['-', '_', '+', '~'] } else { &['-', '_', '.', '~', '/', '+', '|', '*', ','] };
-    signs.iter().copied().find(|sign| ties(*sign))
+    let known: &[char] = if address { &TIES_OF_ADDRESS } else { &TIES };
+    let plain = known.iter().copied().find(|sign| ties(*sign, false));
+    plain.or_else(|| most_frequent_gap(word).filter(|sign| !address && ties(*sign, true)))
+}
+
+/// The sign other than letters and digits that stands most often in a word.
+fn most_frequent_gap(word: &str) -> Option<char> {
+    let mut counts = BTreeMap::<char, usize>::new();
+    for sign in word.trim().chars().filter(|c| !c.is_alphanumeric()) {
+        *counts.entry(sign).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(sign, _)| sign)
 }

@@ -70,6 +70,29 @@ fn unseen_characters_are_counted_and_line_breaks_are_not() {
 }
 
 #[test]
+fn characters_that_the_folded_text_is_without_are_counted_save_for_those_of_spelling() {
+    for unseen in [
+        "a\u{fe0f}b",
+        "a\u{34f}b",
+        "a\u{3164}b",
+        "a\u{200d}b",
+        "a\u{200c}b",
+        "a\u{e0141}b",
+        "🙂\u{fe0f}\u{fe0f}",
+    ] {
+        assert_eq!(scan(unseen).hidden, 1, "{unseen:?}");
+    }
+    for spelt in [
+        "❤\u{fe0f} 👩\u{200d}🚀 👩\u{200d}❤\u{fe0f}\u{200d}👩 1\u{fe0f}\u{20e3}",
+        "می\u{200c}خواهم",
+        "क्\u{200d}ष",
+    ] {
+        assert_eq!(scan(spelt).hidden, 0, "{spelt:?}");
+    }
+    assert_eq!(scan("می\u{200c}\u{200c}\u{200c}خواهم").hidden, 2);
+}
+
+#[test]
 fn an_attack_in_long_benign_text_scores_no_lower_than_alone() {
     let own = super::own_texts();
     let filler = own.benign.join("\n");
