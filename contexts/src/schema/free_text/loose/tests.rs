@@ -77,8 +77,8 @@ fn attack_one_branch_of_a_union_ties_a_string_that_another_leaves_free() {
     assert_eq!(loose(of(json!({"x": {"anyOf": [tied, free]}})), content).unwrap(), ["x=a"]);
     assert_eq!(loose(json!({"type": "object", "anyOf": both}), content).unwrap(), ["x=a"]);
     let inside = json!({"type": "object", "properties": {"y": tied}, "additionalProperties": false});
-    let beside = json!({"type": "object", "properties": {"y": free}, "additionalProperties": false});
-    let nested = json!({"type": "object", "anyOf": [of(json!({"x": inside})), of(json!({"x": beside}))]});
+    let freed = json!({"type": "object", "properties": {"y": free}, "additionalProperties": false});
+    let nested = json!({"type": "object", "anyOf": [of(json!({"x": inside})), of(json!({"x": freed}))]});
     assert_eq!(loose(nested, r#"{"x":{"y":"a"}}"#).unwrap(), ["x.y=a"]);
     // a demand that holds in any case ties it, whatever the branches leave free
     let surely = json!({"type": "object", "properties": {"x": tied}, "anyOf": [{"required": ["x"]}, {"required": ["z"]}],
