@@ -10,6 +10,9 @@ use clap::Subcommand;
 
 use crate::fault::Fault;
 
+/// The largest model or baseline, signed or not, in bytes: as much as a gateway reads.
+const MAX_BYTES: usize = 4 << 20;
+
 /// Scores of free text that policies may read
 #[derive(Debug, Subcommand)]
 pub enum ScanJob {

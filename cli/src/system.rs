@@ -1,7 +1,7 @@
 //! System access of all commands: files, the clock, randomness.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +52,22 @@ pub fn read(path: &Path) -> Result<String, Fault> {
 /// As [`read`].
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Fault> {
     fs::read(path).map_err(|why| unreadable(path, &why))
+}
+
+/// Reads a file of any content and of at most `most` bytes, also one without an end.
+///
+/// # Errors
+/// As [`read`], or it is longer.
+pub fn read_at_most(path: &Path, most: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(|why| unreadable(path, &why))?;
+    let length = (most as u64).saturating_add(1);
+    file.take(length).read_to_end(&mut bytes).map_err(|why| unreadable(path, &why))?;
+    match bytes.len() > most {
+        false => Ok(bytes),
+        true => Err(Fault::new(format_args!("`{}` has more than {most} bytes", path.display()))
+            .hint("name a regular file of that kind; no longer one is read")),
+    }
 }
 
 /// The fault for an unreadable file, with its remedy.

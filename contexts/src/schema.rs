@@ -39,6 +39,7 @@ pub(crate) use fault::LocatedFault;
 pub use fault::{ContentFault, SchemaFault};
 pub(crate) use fields::bytes as field_bytes;
 pub(crate) use free_text::{FreeText, View};
+pub use free_text::{Spared, TooManyLooks};
 pub use limits::SchemaLimits;
 pub use meter::{BudgetExhausted, WorkBudget};
 #[doc(hidden)]

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::field::{FieldType, Members};
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{BudgetExhausted, CompiledSchema, ContentFault, WorkBudget, pointer};
+use crate::schema::{
+    BudgetExhausted, CompiledSchema, ContentFault, Spared, TooManyLooks, WorkBudget, pointer,
+};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
 /// instance.
@@ -207,6 +209,22 @@ impl Shape {
     /// alone stands for it.
     pub fn each_free_text<'i>(&'i self, instance: &'i Object<'_>, mut each: impl FnMut(&[&'i str], &'i str)) {
         self.compiled.free_text.each_in(instance, &mut each);
+    }
+
+    /// Hands over each string that can be prose, with its position as in [`Shape::each_free_text`]: what the schema marks `x-free-text`,
+    /// each string without `pattern`, `enum`, `const`, `format` or code list, also inside of values of which the schema says nothing, and
+    /// each name of a member that the schema neither lists nor bounds by `propertyNames`, with the position of its object. Where a branch of a union leaves a string free,
+    /// it counts as free.
+    ///
+    /// # Errors
+    /// [`TooManyLooks`] if deciding takes too many looks; some strings were not handed over then.
+    pub fn each_loose_text<'i>(
+        &'i self,
+        instance: &'i Object<'_>,
+        spared: &Spared<'_>,
+        mut each: impl FnMut(&[&'i str], &'i str),
+    ) -> Result<(), TooManyLooks> {
+        self.compiled.free_text.each_loose(instance, spared, &mut each)
     }
 
     /// The positions of free text that the schema marks, as JSON Pointers with `*` for any item or any member that no schema names: at

@@ -182,6 +182,27 @@ fn attack_an_injected_reply_is_refused_as_a_request_would_be() {
     assert_eq!(Gateway::before(&up, quiet.address, &limits).post(&decision).status, 200);
 }
 
+#[test]
+fn attack_a_file_without_an_end_fills_the_memory_of_an_offline_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let (zero, out) = ("/dev/zero", out.to_str().unwrap());
+    let field = ["--context", "supplyChain:v1.0", "--concept", "decision_contingency"];
+    let learn =
+        [&["scan", "learn", "--position", "/then_change_text", "--samples", zero, "-o", out], &field[..]];
+    for (what, words) in [
+        ("a model", vec!["scan", "score", "hello", "--model", zero]),
+        ("a baseline", vec!["scan", "score", "hello", "--baseline", zero]),
+        ("samples", learn.concat()),
+        ("a file to sign", vec!["scan", "sign", zero, "--key", zero, "--cert", zero, "-o", out]),
+    ] {
+        let output = semgate(&words);
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        let bounded = why.contains("`/dev/zero` has more than");
+        assert!(!output.status.success() && bounded, "{what}: {why}");
+    }
+}
+
 /// Keys and certificates for signers of models.
 struct Signers(PathBuf);
 

@@ -13,10 +13,13 @@ use super::baseline_file::BaselineFile;
 use crate::context::Documents;
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
-use crate::system::{read, replace};
+use crate::system::{read_at_most, replace};
 
 /// Positions that a hint lists.
 const HINTED: usize = 16;
+
+/// The largest file of texts, in bytes: a million short ones.
+const MAX_SAMPLES: usize = 256 << 20;
 
 /// The field, its texts and the result.
 #[derive(Debug, Args)]
@@ -122,9 +125,10 @@ impl Learn {
 /// The texts of a file, one a line.
 ///
 /// # Errors
-/// The file is unreadable, or a line begins as a JSON string and is none.
+/// The file is unreadable or too long, or a line begins as a JSON string and is none.
 fn samples(path: &Path) -> Result<Vec<String>, Fault> {
-    let text = read(path)?;
+    let text = String::from_utf8(read_at_most(path, MAX_SAMPLES)?);
+    let text = text.hinted(format_args!("`{}`", path.display()), "the file must be text in UTF-8")?;
     let line = |(n, line): (usize, &str)| match line.starts_with('"') {
         true => serde_json::from_str(line).doing(format_args!("`{}`, line {}", path.display(), n + 1)),
         false => Ok(line.to_owned()),

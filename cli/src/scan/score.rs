@@ -8,9 +8,10 @@ use clap::Args;
 use semgate_scan::{MAX_CHARACTERS, Model, Scanner, Wanted, scored_characters};
 use serde_json::json;
 
+use super::MAX_BYTES;
 use super::baseline_file::BaselineFile;
 use crate::fault::{Doing, Fault};
-use crate::system::read_bytes;
+use crate::system::read_at_most;
 
 /// The text, and the tables to score it with.
 #[derive(Debug, Args)]
@@ -31,7 +32,7 @@ pub struct Score {
 /// The file is unreadable, or no model of this version.
 pub fn model(path: Option<&PathBuf>) -> Result<Arc<Model>, Fault> {
     let Some(path) = path else { return Ok(Model::shipped()) };
-    let model = Model::parse(&read_bytes(path)?);
+    let model = Model::parse(&read_at_most(path, MAX_BYTES)?);
     let model =
         model.hinted(format_args!("`{}`", path.display()), "name a model of this version, not signed")?;
     Ok(Arc::new(model))
@@ -53,7 +54,7 @@ impl Score {
                 .hint(format_args!("a gateway scores at most {MAX_CHARACTERS}, and refuses more")));
         }
         let baseline = match &self.baseline {
-            Some(path) => Some(BaselineFile::read(path, &read_bytes(path)?)?.baseline()?.0),
+            Some(path) => Some(BaselineFile::read(path, &read_at_most(path, MAX_BYTES)?)?.baseline()?.0),
             None => None,
         };
         let scanner = Scanner { model: model(self.model.as_ref())? };

@@ -10,12 +10,10 @@ use semgate_statement::SigningIdentity;
 use semgate_statement::scan_model::{self, ScanArtefact, ScanRules};
 use serde_json::{Value, json};
 
+use super::MAX_BYTES;
 use super::baseline_file::BaselineFile;
 use crate::fault::{Doing, Fault};
-use crate::system::{now, read_bytes, read_chain, read_key, read_roots, replace, ring_random};
-
-/// The largest signed file, in bytes: as much as a gateway reads.
-const MAX_BYTES: usize = 4 << 20;
+use crate::system::{now, read_at_most, read_chain, read_key, read_roots, replace, ring_random};
 
 /// A file to sign.
 #[derive(Debug, Args)]
@@ -55,7 +53,7 @@ impl SignScan {
     /// # Errors
     /// A file that cannot be read or written, one that is neither a model nor a baseline, or a key that does not match its certificate.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
-        let bytes = read_bytes(&self.file)?;
+        let bytes = read_at_most(&self.file, MAX_BYTES)?;
         let (field, content) = match Model::parse(&bytes) {
             Ok(_) => (None, bytes),
             Err(_) if bytes.starts_with(b"{") => {
@@ -95,10 +93,11 @@ impl VerifyScan {
         let roots = read_roots(&self.roots)?;
         let prefix = Prefix::default();
         let rules = ScanRules { roots: &roots, signers: &signers, prefix: &prefix, max_bytes: MAX_BYTES };
-        let signed = scan_model::verify(&read_bytes(&self.file)?, &rules, now()).map_err(|why| {
-            Fault::new(format_args!("`{}`: {why}", self.file.display()))
-                .hint(format_args!("no gateway would accept it: {}", why.remedy()))
-        })?;
+        let signed =
+            scan_model::verify(&read_at_most(&self.file, MAX_BYTES)?, &rules, now()).map_err(|why| {
+                Fault::new(format_args!("`{}`: {why}", self.file.display()))
+                    .hint(format_args!("no gateway would accept it: {}", why.remedy()))
+            })?;
         readable(&self.file, &signed.artefact)?;
         let signer = signed.signer.as_str();
         if json {

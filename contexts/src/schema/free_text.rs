@@ -1,12 +1,14 @@
 //! Locations of free text in an instance, so that a policy can ask for its presence.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod loose;
+mod reader;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
-use super::source::{Source, branches, in_place, named};
 use crate::json::{Json, Object};
+pub use loose::{Spared, TooManyLooks};
+pub(super) use reader::FreeTextReader;
 
 /// The demands of a subschema on the text of a value, with the indices of the places inside; merged with all that look at the same value.
 #[derive(Debug, Default)]
@@ -21,13 +23,12 @@ struct Position {
     properties: BTreeMap<String, Vec<usize>>,
     others: Vec<usize>,
     items: Vec<usize>,
-}
-
-/// One subschema alone, and those that look at the same value.
-#[derive(Default)]
-struct TextNode {
-    position: Position,
-    in_place: Vec<usize>,
+    /// No string that fits is prose.
+    tied: bool,
+    /// No name of a member is prose.
+    names_tied: bool,
+    /// Those of `properties` that hold whichever branches of unions do.
+    sure: Vec<usize>,
 }
 
 /// All places of a document.
@@ -269,116 +270,5 @@ fn strings<'i>(value: &'i Json<'_>, each: &mut dyn FnMut(&'i str)) {
         Json::Array(items) => items.iter().for_each(|item| strings(item, each)),
         Json::Object(object) => strings_of_members(object, each),
         _ => {}
-    }
-}
-
-/// Collects the places of a document, shape by shape.
-pub(super) struct FreeTextReader<'s, 'd> {
-    source: &'s Source<'d>,
-    nodes: Vec<TextNode>,
-    known: HashMap<String, usize>,
-    waiting: Vec<(usize, &'d Value)>,
-}
-
-impl<'s, 'd> FreeTextReader<'s, 'd> {
-    pub(super) fn new(source: &'s Source<'d>) -> Self {
-        FreeTextReader { source, nodes: Vec::new(), known: HashMap::new(), waiting: Vec::new() }
-    }
-
-    /// Adds the schema of a shape and answers its place.
-    pub(super) fn add(&mut self, schema: &'d Value) -> usize {
-        let root = self.add_node(schema);
-        while let Some((index, schema)) = self.waiting.pop() {
-            let node = match schema {
-                Value::Object(map) => self.read(schema, map),
-                _ => {
-                    let never = schema == &Value::Bool(false);
-                    let position = Position { never, open: !never, ..Position::default() };
-                    TextNode { position, in_place: Vec::new() }
-                }
-            };
-            if let Some(slot) = self.nodes.get_mut(index) {
-                *slot = node;
-            }
-        }
-        root
-    }
-
-    fn add_node(&mut self, schema: &'d Value) -> usize {
-        let index = self.nodes.len();
-        self.nodes.push(TextNode::default());
-        self.waiting.push((index, schema));
-        index
-    }
-
-    fn target(&mut self, reference: &str) -> Option<usize> {
-        if let Some(known) = self.known.get(reference) {
-            return Some(*known);
-        }
-        let schema = self.source.resolve(reference).ok()?;
-        let index = self.add_node(schema);
-        self.known.insert(reference.to_owned(), index);
-        Some(index)
-    }
-
-    fn read(&mut self, schema: &Value, map: &'d Map<String, Value>) -> TextNode {
-        let mut in_place: Vec<usize> = in_place(map).map(|schema| self.add_node(schema)).collect();
-        if let Some(Value::String(reference)) = map.get("$ref") {
-            in_place.extend(self.target(reference));
-        }
-        let properties = named(map, "properties");
-        let properties =
-            properties.map(|(name, schema)| (name.clone(), vec![self.add_node(schema)])).collect();
-        let others = named(map, "patternProperties").map(|(_, schema)| schema);
-        let others = others.chain(map.get("additionalProperties")).chain(map.get("unevaluatedProperties"));
-        let others = others.map(|schema| self.add_node(schema)).collect();
-        let items = branches(map, "prefixItems").chain(map.get("items"));
-        let items = items.map(|schema| self.add_node(schema)).collect();
-        let text = map.get("x-free-text") == Some(&Value::Bool(true));
-        let (open, never, leads) = (self.source.opens(schema), false, false);
-        TextNode { position: Position { text, open, never, leads, properties, others, items }, in_place }
-    }
-
-    /// Merges the places of each value and marks those that lead to text.
-    pub(super) fn finish(self) -> FreeTextMap {
-        let mut nodes: Vec<Position> = (0..self.nodes.len()).map(|index| self.merged(index)).collect();
-        loop {
-            let leading: Vec<bool> = nodes.iter().map(|node| node.leads).collect();
-            let leads = |indices: &[usize]| indices.iter().any(|index| leading.get(*index) == Some(&true));
-            let mut changed = false;
-            for node in &mut nodes {
-                let now = node.leads
-                    || leads(&node.others)
-                    || leads(&node.items)
-                    || node.properties.values().any(|inside| leads(inside));
-                changed |= now != node.leads;
-                node.leads = now;
-            }
-            if !changed {
-                return FreeTextMap { nodes };
-            }
-        }
-    }
-
-    fn merged(&self, index: usize) -> Position {
-        let mut merged = Position::default();
-        let mut seen = Vec::new();
-        let mut open = vec![index];
-        while let Some(index) = open.pop() {
-            let Some(node) = self.nodes.get(index).filter(|_| !seen.contains(&index)) else { continue };
-            seen.push(index);
-            let position = &node.position;
-            merged.text |= position.text;
-            merged.open |= position.open;
-            merged.never |= position.never && seen.len() == 1;
-            for (name, inside) in &position.properties {
-                merged.properties.entry(name.clone()).or_default().extend(inside);
-            }
-            merged.others.extend(&position.others);
-            merged.items.extend(&position.items);
-            open.extend(&node.in_place);
-        }
-        merged.leads = merged.text;
-        merged
     }
 }

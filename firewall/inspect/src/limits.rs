@@ -34,9 +34,9 @@ pub struct InspectLimits {
     /// The bound also applies to joined text from several parts of one message. Policies that use the text judge
     /// it up to three times for each message.
     pub appended_text: usize,
-    /// Characters of free text of one concept that policies may read scores of: 100,000, about 10 ms of work and as much as
-    /// [`semgate_scan::MAX_CHARACTERS`]; [`semgate_scan::scored_characters`] counts them. Longer text is
-    /// refused where a policy reads a score; a part of it has no score.
+    /// Characters of text of one message that policies may read scores of: 100,000, about 10 ms of work and as much as
+    /// [`semgate_scan::MAX_CHARACTERS`]; [`semgate_scan::scored_characters`] counts them. Longer text is refused where a policy reads a
+    /// score; a part of it has no score.
     pub scan_characters: usize,
     /// Tasks, conversations, push configurations and sessions that the gateway remembers for one agent: 4,096.
     /// That is over an hour of a new task and conversation every two seconds. The least recently used one is

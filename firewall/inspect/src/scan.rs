@@ -20,10 +20,14 @@ use crate::{Code, Refusal, conform::Conformed, inspection::Turn, negotiated_term
 use semgate_contexts::{
     Shape,
     json::{Json, Object},
+    schema::{Spared, TooManyLooks},
 };
 use semgate_policies::{Policies, Question, TextScores, TextWants};
 use semgate_scan::Markers;
-use std::cell::RefCell;
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::{BTreeMap, HashSet},
+};
 
 /// The text of one instance as it was scored, for records and metrics. Never the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,11 @@ pub struct Scored {
 
 /// The scores that were made for one message.
 #[derive(Debug, Default)]
-pub(crate) struct Scans(RefCell<Vec<Scan>>);
+pub(crate) struct Scans {
+    made: RefCell<Vec<Scan>>,
+    /// The objects of all instances. One inside another instance is scored by itself.
+    objects: OnceCell<HashSet<*const ()>>,
+}
 
 #[derive(Clone, Debug)]
 struct Scan {
@@ -49,6 +57,7 @@ struct Scan {
     concept: String,
     line: String,
     reading: Reading,
+    characters: usize,
     scores: TextScores,
     markers: Markers,
 }
@@ -65,14 +74,27 @@ pub(crate) enum Reading {
 impl Scans {
     /// Scores of an instance as it stands, if they were made for such a question before.
     fn known(&self, position: usize, wants: TextWants) -> Option<TextScores> {
-        let all = self.0.borrow();
+        let all = self.made.borrow();
         let mut same = all.iter().filter(|scan| scan.position == position && scan.reading == Reading::Alone);
         same.find(|scan| scan.scores.made.covers(wants)).map(|scan| scan.scores)
     }
 
+    /// Characters of all other instances whose text was scored.
+    fn others(&self, position: usize) -> usize {
+        let all = self.made.borrow();
+        let others = all.iter().filter(|scan| scan.position != position && scan.reading == Reading::Alone);
+        let others: BTreeMap<usize, usize> = others.map(|scan| (scan.position, scan.characters)).collect();
+        others.values().fold(0, |sum, one| sum.saturating_add(*one))
+    }
+
+    fn is_instance(&self, conformed: &Conformed<'_, '_>, object: &Object<'_>) -> bool {
+        let objects = || conformed.instances().map(|(_, instance)| address(instance.object)).collect();
+        self.objects.get_or_init(objects).contains(&address(object))
+    }
+
     /// The scores of each instance whose text was looked at, in message order.
     pub(crate) fn all(&self) -> Vec<Scored> {
-        let mut scans = self.0.borrow().clone();
+        let mut scans = self.made.borrow().clone();
         scans.sort_by_key(|scan| scan.position);
         let whole = |of_one: &[Scan]| {
             let first = of_one.first()?;
@@ -85,6 +107,10 @@ impl Scans {
         };
         scans.chunk_by(|a, b| a.position == b.position).filter_map(whole).collect()
     }
+}
+
+fn address(object: &Object<'_>) -> *const () {
+    std::ptr::from_ref(object).cast()
 }
 
 /// The scores of two readings of one text.
@@ -101,7 +127,7 @@ fn highest(a: TextScores, b: TextScores) -> TextScores {
 /// Adds the scores that these policies read to a question about an instance as it stands.
 ///
 /// # Errors
-/// `content_uninspectable` if the text is too long to be scored.
+/// `content_uninspectable` if the text is too long to be scored with that of the other instances, or takes too many looks to find.
 pub(crate) fn alone<'q>(
     conformed: &Conformed<'_, '_>,
     policies: &Policies,
@@ -181,9 +207,11 @@ impl Asked<'_, '_, '_> {
     ) -> Result<TextScores, Refusal> {
         let case = self.conformed.case();
         let scanner = case.generation.scanner();
+        let scans = self.conformed.scans();
         let mut texts = match fresh {
             Some(fresh) => vec![FieldText { at: vec![TEXT], text: fresh }],
-            None => texts_of(question),
+            None => texts_of(question, &|object| scans.is_instance(self.conformed, object))
+                .map_err(|TooManyLooks| unclear())?,
         };
         // no schema says anything of a term that two agents settled
         let settled = question.value.get(VALUE).and_then(Json::as_str);
@@ -191,17 +219,26 @@ impl Asked<'_, '_, '_> {
         texts.extend(settled.map(|text| FieldText { at: Vec::new(), text }));
         let prose = self.conformed.resolved().message().prose_texts.iter();
         texts.extend(prose.map(|text| FieldText { at: Vec::new(), text }));
-        let characters: usize = texts.iter().map(|one| semgate_scan::scored_characters(one.text)).sum();
-        if characters > case.state.limits.scan_characters {
+        let characters = characters(&texts);
+        let others = match self.reading {
+            Reading::Alone => scans.others(self.position),
+            // made of text that was counted, in a few ways
+            Reading::Together => 0,
+        };
+        if characters.saturating_add(others) > case.state.limits.scan_characters {
             return Err(too_long());
         }
         let urn = question.context.urn();
         let (scores, markers) = scanner.scan(&ScanField::concept(urn, question.shape.name()), &texts, wants);
-        self.conformed.scans().0.borrow_mut().push(Scan {
+        if characters == 0 {
+            return Ok(scores);
+        }
+        scans.made.borrow_mut().push(Scan {
             position: self.position,
             concept: question.shape.name().to_owned(),
             line: urn.line().as_str().to_owned(),
             reading: self.reading,
+            characters,
             scores,
             markers,
         });
@@ -209,16 +246,20 @@ impl Asked<'_, '_, '_> {
     }
 }
 
-/// The texts of an instance: those that its schema marks, and a text part of A2A, which its context does not mark.
-fn texts_of<'q>(question: &Question<'q>) -> Vec<FieldText<'q>> {
+/// The texts of an instance that can be prose.
+fn texts_of<'q>(
+    question: &Question<'q>,
+    spared: &dyn Fn(&Object<'_>) -> bool,
+) -> Result<Vec<FieldText<'q>>, TooManyLooks> {
     let mut texts = Vec::new();
     let (shape, value): (&'q Shape, &'q Object<'q>) = (question.shape, question.value);
-    shape.each_free_text(value, |at, text| texts.push(FieldText { at: at.to_vec(), text }));
-    let unmarked = value.get(TEXT).and_then(Json::as_str);
-    if let Some(text) = unmarked.filter(|_| texts.is_empty() && is_text_part(question)) {
-        texts.push(FieldText { at: vec![TEXT], text });
-    }
-    texts
+    let spared = Spared { member: question.without, object: spared };
+    shape.each_loose_text(value, &spared, |at, text| texts.push(FieldText { at: at.to_vec(), text }))?;
+    Ok(texts)
+}
+
+fn characters(texts: &[FieldText<'_>]) -> usize {
+    texts.iter().map(|one| semgate_scan::scored_characters(one.text)).fold(0, usize::saturating_add)
 }
 
 /// Adds the scores that these policies read to a question about one instance outside of any message, for offline tools. Text beyond the
@@ -226,27 +267,30 @@ fn texts_of<'q>(question: &Question<'q>) -> Vec<FieldText<'q>> {
 #[must_use]
 pub fn offline<'q>(scanner: &TextScanner, policies: &Policies, question: Question<'q>) -> Question<'q> {
     let wants = policies.text_wants(&question, false);
-    let texts = texts_of(&question);
-    let characters: usize = texts.iter().map(|one| semgate_scan::scored_characters(one.text)).sum();
+    if !wants.any() {
+        return question;
+    }
+    let Ok(texts) = texts_of(&question, &|_| false) else { return question };
     let mut question = question;
-    if wants.any() && characters <= semgate_scan::MAX_CHARACTERS {
+    if characters(&texts) <= semgate_scan::MAX_CHARACTERS {
         let concept = ScanField::concept(question.context.urn(), question.shape.name());
         question.circumstances.scores.text = scanner.scan(&concept, &texts, wants).0;
     }
     question
 }
 
-fn is_text_part(question: &Question<'_>) -> bool {
-    question.context.urn().line().as_str() == A2A && question.shape.name() == TEXT
+fn unclear() -> Refusal {
+    Refusal::new(
+        Code::ContentUninspectable,
+        "too many schemas look at one value to find the text in it, and a policy reads its score",
+    )
+    .with_hint("send fewer values in one concept, or let fewer branches of its schema look at one")
 }
-
-/// The line of the protocol context of A2A.
-const A2A: &str = "a2a";
 
 fn too_long() -> Refusal {
     Refusal::new(
         Code::ContentUninspectable,
-        "the text of a concept is longer than can be scored, and a policy reads its score",
+        "the text of a message is longer than can be scored, and a policy reads its score",
     )
-    .with_hint("send less text in one concept")
+    .with_hint("send less text in one message")
 }
