@@ -43,7 +43,7 @@ fn attack_an_order_in_a_label_a_member_name_or_a_relation_is_warned_of() {
     let context =
         Context::check(json.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
     let warned: Vec<String> = suspicious_wordings(&context).into_iter().map(|one| one.pointer).collect();
-    for place in ["/concepts/c/properties/Ignore", "/labels/l/Ignore", "/relations/0/object"] {
-        assert!(warned.iter().any(|pointer| pointer.starts_with(place)), "{place}: {warned:?}");
+    for at in ["/concepts/c/properties/Ignore", "/labels/l/Ignore", "/relations/0/object"] {
+        assert!(warned.iter().any(|pointer| pointer.starts_with(at)), "{at}: {warned:?}");
     }
 }
