@@ -226,7 +226,6 @@ fn unshown(parts: &[Part<'_>]) -> usize {
 
 /// The only values that a schema takes, as they are shown; `None` if it lists none, `Some(None)` if one of them is longer or deeper than
 /// a line shows.
-#[expect(clippy::option_option, reason = "no list, and a list that cannot be shown")]
 fn values(map: &Map<String, Value>) -> Option<Option<String>> {
     let listed = map.get("enum").and_then(Value::as_array);
     if listed.is_none() && !map.contains_key("const") {
