@@ -208,6 +208,8 @@ async fn attack_a_context_below_its_floor_reaches_a_model_through_one_that_refer
     assert_eq!(client.publish(&shop()).await.status, StatusCode::CREATED);
     let prompt = format!("/v1/contexts/{SHOP}/prompt");
     assert_eq!(client.get(&prompt).await.status, StatusCode::OK, "and it is cached now");
+    let next = document("urn:contexts:money:v1.1", "money");
+    assert_eq!(client.publish(&next).await.status, StatusCode::CREATED);
     assert_eq!(client.floor("money", "v1.1").await.status, StatusCode::CREATED);
     let served = client.get(&prompt).await;
     assert_eq!((served.status, served.code().as_str()), (StatusCode::GONE, "context_not_current"));
