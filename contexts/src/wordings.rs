@@ -15,8 +15,9 @@ pub struct Wording {
 }
 
 impl Context {
-    /// Every string of the document that holds a blank: titles, descriptions, comments, reasons, and codes of several words. The limits of
-    /// a document bound their number.
+    /// Every string and every member name of the document that can hold words: with a blank, or at least 16 bytes long, since words are
+    /// read without blanks too. So titles, descriptions, comments, reasons, labels, names, codes and relations. The limits of a document
+    /// bound their number.
     #[must_use]
     pub fn wordings(&self) -> Vec<Wording> {
         let mut all = Vec::new();
@@ -27,11 +28,18 @@ impl Context {
     }
 }
 
+/// Bytes of a text without blanks that may hold words.
+const LONG: usize = 16;
+
+fn note(text: &str, path: &[String], into: &mut Vec<Wording>) {
+    if text.len() >= LONG || text.contains(char::is_whitespace) {
+        into.push(Wording { pointer: pointer(path), text: text.to_owned() });
+    }
+}
+
 fn add(value: &Value, path: &mut Vec<String>, into: &mut Vec<Wording>) {
     match value {
-        Value::String(text) if text.contains(char::is_whitespace) => {
-            into.push(Wording { pointer: pointer(path), text: text.clone() });
-        }
+        Value::String(text) => note(text, path, into),
         Value::Array(items) => {
             for (n, item) in items.iter().enumerate() {
                 path.push(n.to_string());
@@ -42,6 +50,7 @@ fn add(value: &Value, path: &mut Vec<String>, into: &mut Vec<Wording>) {
         Value::Object(members) => {
             for (name, member) in members {
                 path.push(name.clone());
+                note(name, path, into);
                 add(member, path, into);
                 path.pop();
             }

@@ -128,5 +128,13 @@ fn a_local_file_is_verified_if_it_is_signed_and_says_that_its_status_is_unchecke
         &up,
         &["context", "prompt", "payment:v2.0", "--file", "../contexts/library/travel-v2.1.json"],
     );
-    assert!(!other.status.success(), "the file is of another context");
+    assert_eq!(other.status.code(), Some(1), "the file is of another context");
+    let why = String::from_utf8_lossy(&other.stderr);
+    assert!(
+        why.contains("the file holds `urn:contexts:travel:v2.1`, not `urn:contexts:payment:v2.0`"),
+        "{why}"
+    );
+    let bare = semgate(&up, &["context", "prompt", "--file", "../contexts/library/travel-v2.1.json"]);
+    let text = String::from_utf8(bare.stdout).unwrap();
+    assert!(bare.status.success() && text.contains("status: unchecked\n"), "{text}");
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use semgate_contexts::prompt::{Budget, BudgetFault, PromptStatus, render};
 use semgate_contexts::{Context, ContextUrn, Prefix};
 use semgate_statement::{Lines, Stapled, TextProofFault};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::Documents;
@@ -76,12 +76,21 @@ impl WritePrompt {
     fn local(&self, file: &Path) -> Result<Arc<Context>, Fault> {
         let bytes = read_bytes(file)?;
         let documents = Documents::with_library(&self.references)?;
-        let Ok(signed) = Stapled::read(&bytes) else { return documents.file(file).map(Arc::new) };
+        if !is_signed(&bytes) {
+            return documents.file(file).map(Arc::new);
+        }
+        let signed = Stapled::read(&bytes).map_err(|fault| untrusted(&fault))?;
         let roots = read_roots(&self.at.reach()?.roots)?;
         let held = verified(&signed.signed, &roots, now(), &|urn| documents.find(urn));
         let held = held.map_err(|fault| untrusted(&TextProofFault::Context(fault)))?;
         Ok(Arc::clone(held.context()))
     }
+}
+
+/// Returns true for bytes that claim a signature: no document has these members, so a signed context never passes for a bare one.
+fn is_signed(bytes: &[u8]) -> bool {
+    let members = serde_json::from_slice::<Map<String, Value>>(bytes);
+    members.is_ok_and(|members| members.contains_key("payload") || members.contains_key("signatures"))
 }
 
 /// A published context that counts now, by the log and the status that were verified under the configured roots.
@@ -92,3 +101,6 @@ async fn published(keys: &AuthorityKeys, name: &str) -> Result<Current, Fault> {
     let (_, views) = watch::channel(keys.follower(lines).await?.view());
     Catalogue::new(views).find(&name).map_err(|why| why.as_fault(&name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ fn words(example: &str) -> Vec<String> {
             (c, _) => word.get_or_insert_default().push(c),
         }
     }
-    let end = all.iter().position(|word| [">", "|"].contains(&word.as_str())).unwrap_or(all.len());
+    let end = all.iter().position(|word| [">", "<", "|"].contains(&word.as_str())).unwrap_or(all.len());
     all.truncate(end);
     all.retain(|word| !word.starts_with("SEMGATE_"));
     all

@@ -26,6 +26,25 @@ const BOUNDS: [(&str, &str); 10] = [
     ("format", "format"),
 ];
 
+/// Keywords with rules that no line shows. They are counted, with `then`, `else`, `minContains` and `maxContains` under their heads, and
+/// so is a schema for members without a name.
+const UNSHOWN: [&str; 14] = [
+    "additionalProperties",
+    "anyOf",
+    "contains",
+    "dependentRequired",
+    "dependentSchemas",
+    "if",
+    "maxProperties",
+    "minProperties",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "propertyNames",
+    "unevaluatedProperties",
+];
+
 /// One member of an object, at any depth.
 pub(super) struct Member {
     /// The line: name, type, required or not, bounds. `None` if a name on the way is longer than a prompt shows.
@@ -55,6 +74,16 @@ pub(super) fn about(schema: &Value, document: &Value) -> Option<String> {
     text_of(&Reader { document }.parts(&[schema], true))
 }
 
+/// The number of rules about the whole object of a shape that no line shows.
+pub(super) fn more_rules(shape: &Shape, document: &Value) -> usize {
+    unshown(&Reader { document }.parts(&[shape.schema()], true))
+}
+
+/// The words for a count of rules that no line shows.
+pub(super) fn ask_check(rules: usize) -> String {
+    format!("{rules} more rules: ask `check_message`")
+}
+
 struct Reader<'d> {
     document: &'d Value,
 }
@@ -70,7 +99,7 @@ impl<'d> Reader<'d> {
         for (own, field) in fields {
             let parts = self.inside(parts, |map| map.get("properties")?.get(own));
             let path = path.zip(name(own)).map(|(path, own)| format!("{path}{own}"));
-            let line = path.as_ref().map(|path| line(path, field, &parts));
+            let line = path.as_ref().map(|path| self.line(path, field, &parts));
             members.push(Member { line, about: text_of(&parts) });
             self.below(&field.kind, &parts, path.as_deref(), members);
         }
@@ -90,6 +119,45 @@ impl<'d> Reader<'d> {
             }
             _ => {}
         }
+    }
+
+    fn line(&self, path: &str, field: &Field, parts: &[Part<'d>]) -> String {
+        let need = if field.required { "required" } else { "optional" };
+        let mut line = format!("{path}: {}, {need}", kind_of(&field.kind));
+        let more = self.rules(&field.kind, parts, "", &mut line);
+        if more > 0 {
+            line.push_str(", ");
+            line.push_str(&ask_check(more));
+        }
+        line
+    }
+
+    /// Adds the rules for a value, and for each item of a list, to its line. Returns the number of those that the line does not show.
+    fn rules(&self, kind: &FieldType, parts: &[Part<'d>], each: &str, line: &mut String) -> usize {
+        let mut more = unshown(parts);
+        for part in parts.iter().filter(|part| part.always) {
+            for (keyword, word) in BOUNDS {
+                if let Some(bound) = part.map.get(keyword).map(|value| bound(word, value)) {
+                    more += usize::from(bound.is_none());
+                    bound.into_iter().for_each(|bound| add(line, each, &bound));
+                }
+            }
+            if let Some(pattern) = part.map.get("pattern").and_then(Value::as_str) {
+                add(line, each, &format!("pattern {}", quoted(pattern)));
+            }
+            if !matches!(kind.present(), FieldType::Text { values: Some(_), .. }) {
+                match values(part.map) {
+                    Some(Some(values)) => add(line, each, &format!("only {values}")),
+                    Some(None) => more += 1,
+                    None => {}
+                }
+            }
+        }
+        if let FieldType::Array(items) = kind.present() {
+            let parts = self.inside(parts, |map| map.get("items"));
+            more += self.rules(items, &parts, &format!("{each}each "), line);
+        }
+        more
     }
 
     /// The parts of a value inside the value of these parts.
@@ -131,45 +199,58 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// The first description among the parts, quoted.
+/// The first description among the parts, or else title, quoted.
 fn text_of(parts: &[Part<'_>]) -> Option<String> {
     let described = parts.iter().filter(|part| part.always).find_map(|part| {
-        let text = part.map.get("description").or_else(|| part.map.get("title"));
-        text.and_then(Value::as_str)
+        let texts = ["description", "title"].into_iter().filter_map(|word| part.map.get(word)?.as_str());
+        texts.into_iter().find(|text| !text.is_empty())
     });
-    described.filter(|text| !text.is_empty()).map(quoted)
+    described.map(quoted)
 }
 
-fn line(path: &str, field: &Field, parts: &[Part<'_>]) -> String {
-    let need = if field.required { "required" } else { "optional" };
-    let mut line = format!("{path}: {}, {need}", kind_of(&field.kind));
-    for (keyword, word) in BOUNDS {
-        for value in parts.iter().filter(|part| part.always).filter_map(|part| part.map.get(keyword)) {
-            line.push_str(&bound(word, value));
-        }
-    }
-    let patterns = parts.iter().filter(|part| part.always).filter_map(|part| part.map.get("pattern"));
-    for pattern in patterns.filter_map(Value::as_str) {
-        line.push_str(", pattern ");
-        line.push_str(&quoted(pattern));
-    }
-    line
+fn add(line: &mut String, each: &str, rule: &str) {
+    line.push_str(", ");
+    line.push_str(each);
+    line.push_str(rule);
 }
 
-/// `, at most 10 characters`: the number stands before its unit.
-fn bound(word: &str, value: &Value) -> String {
+/// The rules of these parts that no line shows.
+fn unshown(parts: &[Part<'_>]) -> usize {
+    let of = |map: &Map<String, Value>| {
+        let hidden =
+            UNSHOWN.iter().filter(|keyword| map.get(**keyword).is_some_and(|value| !value.is_boolean()));
+        hidden.count() + usize::from(map.get("uniqueItems") == Some(&Value::Bool(true)))
+    };
+    parts.iter().filter(|part| part.always).map(|part| of(part.map)).sum()
+}
+
+/// The only values that a schema takes, as they are shown; `None` if it lists none, `Some(None)` if one of them is longer or deeper than
+/// a line shows.
+fn values(map: &Map<String, Value>) -> Option<Option<String>> {
+    let listed = map.get("enum").and_then(Value::as_array);
+    if listed.is_none() && !map.contains_key("const") {
+        return None;
+    }
+    let shown = |value: &Value| match value {
+        Value::String(text) => name(text),
+        Value::Array(_) | Value::Object(_) => None,
+        scalar => Some(scalar.to_string()),
+    };
+    let all: Option<Vec<String>> = listed.into_iter().flatten().chain(map.get("const")).map(shown).collect();
+    Some(all.map(|all| all.join(" ")))
+}
+
+/// `at most 10 characters`: the number stands before its unit.
+fn bound(word: &str, value: &Value) -> Option<String> {
     let shown = match value {
         Value::Number(number) => number.to_string(),
-        Value::String(text) => match name(text) {
-            Some(text) => text,
-            None => return String::new(),
-        },
-        _ => return String::new(),
+        Value::String(text) => name(text)?,
+        _ => return None,
     };
-    match word.strip_suffix(" characters").or_else(|| word.strip_suffix(" items")) {
-        Some(short) => format!(", {short} {shown}{}", word.strip_prefix(short).unwrap_or_default()),
-        None => format!(", {word} {shown}"),
-    }
+    Some(match word.strip_suffix(" characters").or_else(|| word.strip_suffix(" items")) {
+        Some(short) => format!("{short} {shown}{}", word.strip_prefix(short).unwrap_or_default()),
+        None => format!("{word} {shown}"),
+    })
 }
 
 fn kind_of(kind: &FieldType) -> String {

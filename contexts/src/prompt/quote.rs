@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use unicode_normalization::char::decompose_compatible;
+
 use crate::schema::is_unseen;
 
 /// Characters of a text that a prompt shows: two or three sentences.
@@ -10,40 +12,64 @@ const MOST_SHOWN: usize = 240;
 /// Characters of a name or code that stands whole in a prompt. A longer one is counted as left out.
 const MOST_NAME: usize = 256;
 
+/// Letters behind `[` that make it look like a control token, such as `[INST]`.
+const WORD: usize = 3;
+
 /// A text in double quotes on one line, at most 240 characters of it; the rest is counted behind the quotation. These characters
 /// stand as their number, `\u{22}`: quotation marks and their look-alikes, the backslash, `<` and `>` (which write special
-/// tokens), control and bidirectional characters, characters without width, and every blank but the space.
+/// tokens), `[` before a word, control and bidirectional characters, characters without width, every blank but the space, and every
+/// character that stands for one of these where a reader normalises (NFKD).
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let total = text.chars().count();
-    let mut shown = String::with_capacity(text.len().min(MOST_SHOWN * 4) + 2);
-    shown.push('"');
-    text.chars().take(MOST_SHOWN).for_each(|c| push(&mut shown, c));
-    shown.push('"');
+    let end = text.char_indices().nth(MOST_SHOWN).map_or(text.len(), |(end, _)| end);
+    let mut shown = in_quotes(text.get(..end).unwrap_or_default());
     if let Some(more) = total.checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
         let _ = write!(shown, " (and {more} more characters)");
     }
     shown
 }
 
-fn push(shown: &mut String, c: char) {
-    if is_shown(c) {
-        shown.push(c);
-    } else {
-        let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+fn in_quotes(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 2);
+    shown.push('"');
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if is_shown(c) && !(c == '[' && begins_word(rest.as_str())) {
+            shown.push(c);
+        } else {
+            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+        }
     }
+    shown.push('"');
+    shown
+}
+
+/// Returns true for `INST]` and `/INST]`, not for `A-Z]` or `0-9]`.
+fn begins_word(text: &str) -> bool {
+    let text = text.strip_prefix('/').unwrap_or(text);
+    text.chars().take_while(|c| c.is_alphabetic() || *c == '_').take(WORD).count() == WORD
 }
 
 fn is_shown(c: char) -> bool {
+    let mut is_plain = true;
+    if !c.is_ascii() {
+        decompose_compatible(c, |part| is_plain &= is_plain_part(part) && !matches!(part, '[' | ']' | '|'));
+    }
+    is_plain && is_plain_part(c)
+}
+
+fn is_plain_part(c: char) -> bool {
     !(is_unseen(c) || is_invisible(c) || is_mark(c) || (c.is_whitespace() && c != ' '))
 }
 
-/// Characters that could end a quotation, or that spell special tokens of models.
+/// Characters that could end a quotation, or that spell special tokens of models. Those that normalise to one of them need no line here.
 const fn is_mark(c: char) -> bool {
     matches!(
         c,
-        '"' | '\\' | '<' | '>' | '«' | '»' | '\u{2018}'..='\u{201f}' | '\u{2033}' | '\u{2036}' | '\u{2039}' | '\u{203a}' | '\u{275d}'
-            | '\u{275e}' | '\u{301d}'..='\u{301f}' | '\u{ff02}' | '\u{ff1c}' | '\u{ff1e}' | '\u{ff3c}'
+        '"' | '\\' | '<' | '>' | '«' | '»' | '\u{2ba}' | '\u{2dd}' | '\u{2ee}' | '\u{5f4}' | '\u{2018}'..='\u{201f}' | '\u{2033}'
+            | '\u{2036}' | '\u{2039}' | '\u{203a}' | '\u{275d}' | '\u{275e}' | '\u{2e42}' | '\u{3003}' | '\u{301d}'..='\u{301f}'
+            | '\u{1f676}'..='\u{1f678}'
     )
 }
 
@@ -66,10 +92,7 @@ pub(super) fn name(text: &str) -> Option<String> {
     if text.chars().count() > MOST_NAME {
         return None;
     }
-    let mut shown = String::from("\"");
-    text.chars().for_each(|c| push(&mut shown, c));
-    shown.push('"');
-    Some(shown)
+    Some(in_quotes(text))
 }
 
 /// A letter or digit, then letters, digits, `_`, `-` and `.`; at most 64, as names of terms.

@@ -138,9 +138,13 @@ impl Read {
             counts.split(", ").for_each(|count| self.count(count));
         } else if let Some(rest) = line.strip_prefix("not shown: ") {
             names(rest);
+        } else if let Some(count) =
+            line.strip_prefix('(').and_then(|line| line.strip_suffix(" never shown: name too long)"))
+        {
+            self.count(count);
         } else if let Some(rest) = line.strip_prefix('(') {
             let (count, rest) = rest.split_once(": ask `").unwrap();
-            assert!(["lookup_concept`)", "list_codes`)"].contains(&rest), "{line}");
+            assert!(["lookup_concept`)", "list_codes`)", "check_message`)"].contains(&rest), "{line}");
             self.count(&count.replacen(" more", "", 1));
         } else {
             match kind {

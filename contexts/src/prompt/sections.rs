@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::members::{Member, about, members};
+use super::members::{Member, about, ask_check, members, more_rules};
 use super::quote::{name, quoted};
 use super::sheet::{Entry, Section};
 use crate::document::Context;
@@ -137,6 +137,10 @@ impl Section {
                 Entry { lead: " ", text, rank: rank::TEXTS, parent: Some(first), noun: "descriptions" };
             self.entries.push(entry);
         }
+        let more = more_rules(shape, document);
+        if more > 0 {
+            self.line(format!("({})", ask_check(more)), words.rank, "notes");
+        }
         for Member { line, about } in members {
             let Some(text) = line else {
                 self.unshowable.push(words.noun);
@@ -230,8 +234,9 @@ fn of_relations(context: &Context, part: &Part<'_>) -> Option<Section> {
     }
     let mut required: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for relation in context.derived_relations().iter().filter(is_wanted) {
-        if let Some(object) = related(&relation.object) {
-            required.entry(relation.subject.clone()).or_default().push(object);
+        match related(&relation.object) {
+            Some(object) => required.entry(relation.subject.clone()).or_default().push(object),
+            None => section.unshowable.push("relations"),
         }
     }
     for (subject, objects) in required {

@@ -34,7 +34,7 @@ pub(super) struct Section {
     pub rank: Rank,
     /// Its entries, parents first.
     pub entries: Vec<Entry>,
-    /// Entries that cannot be shown at any budget, by noun.
+    /// Entries with a name that is longer than any prompt or tool shows, by noun.
     pub unshowable: Vec<&'static str>,
     /// The tool that has what is left out.
     pub ask: &'static str,
@@ -142,9 +142,11 @@ impl<'s> Filled<'s> {
     /// One line for each noun of which something is left out.
     fn more(&self) -> String {
         let entries = self.section.entries.iter().zip(&self.stands).filter(|(_, stands)| !**stands);
-        let nouns = entries.map(|(entry, _)| entry.noun).chain(self.section.unshowable.iter().copied());
-        let counts = counted(nouns).into_iter();
-        counts.map(|(noun, count)| format!("({count} more {noun}: ask `{}`)\n", self.section.ask)).collect()
+        let more = counted(entries.map(|(entry, _)| entry.noun)).into_iter();
+        let more = more.map(|(noun, count)| format!("({count} more {noun}: ask `{}`)\n", self.section.ask));
+        let never = counted(self.section.unshowable.iter().copied()).into_iter();
+        more.chain(never.map(|(noun, count)| format!("({count} {noun} never shown: name too long)\n")))
+            .collect()
     }
 }
 

@@ -76,7 +76,7 @@ fn f0_33_every_name_and_code_of_a_shipped_prompt_is_in_the_document_and_none_is_
         let prompt = whole(&context);
         let read = Read::of(&prompt);
         is_of(&read, &context);
-        assert_eq!(read.more, [], "{name}");
+        assert!(read.more.iter().all(|(_, noun)| noun == "rules"), "{name}: {:?}", read.more);
         assert_eq!(read.terms.len(), context.terms().count(), "{name}");
         let codes: usize = context.code_lists().map(|list| context.code_list(list).unwrap().len()).sum();
         assert_eq!(read.codes.len(), codes, "{name}");
@@ -202,6 +202,71 @@ fn attack_a_long_description_is_cut_and_the_rest_counted() {
     let text = quoted(&"é".repeat(1_000));
     assert_eq!(text.chars().filter(|c| *c == 'é').count(), 240);
     assert!(text.ends_with("\" (and 760 more characters)"), "{text}");
+}
+
+#[test]
+fn attack_a_text_spells_a_special_token_or_a_quotation_mark_in_other_characters() {
+    let text = quoted(
+        "[INST] x [/INST] \u{fe64}|im_start|\u{fe65} \u{ff3b}INST\u{ff3d} \u{ff5c}a \u{226e}b \u{2ba}c \u{5f4} \u{3003} \u{1f676} [A-Z] a|b \u{5b}\u{ff29}\u{ff2e}\u{ff33}]",
+    );
+    let forbidden = [
+        '\u{fe64}',
+        '\u{fe65}',
+        '\u{ff3b}',
+        '\u{ff3d}',
+        '\u{ff5c}',
+        '\u{226e}',
+        '\u{2ba}',
+        '\u{5f4}',
+        '\u{3003}',
+        '\u{1f676}',
+    ];
+    assert!(!text.contains(forbidden) && !text.contains("[I") && !text.contains("[/"), "{text}");
+    assert!(!text.contains("[\u{ff29}"), "{text}");
+    assert!(text.contains("[A-Z] a|b"), "patterns stay readable: {text}");
+}
+
+#[test]
+fn attack_a_rule_that_no_line_shows_is_not_counted() {
+    let document = json!({
+        "context": "urn:contexts:t:v1.0",
+        "concepts": {"a": {
+            "type": "object", "required": ["u"], "dependentRequired": {"n": ["b"]},
+            "oneOf": [{"required": ["n"]}, {"required": ["b"]}],
+            "properties": {
+                "n": {"type": "integer", "enum": [1, 2, 3], "description": "", "title": "The title."},
+                "b": {"type": "boolean", "const": true},
+                "u": {"type": "array", "items": {"type": "string", "maxLength": 3}, "uniqueItems": true, "maxItems": 4},
+                "m": {"type": "object", "minProperties": 1, "maxProperties": 2, "additionalProperties": {"type": "string", "maxLength": 3}},
+            },
+        }},
+    });
+    let prompt = whole(&published(&document));
+    for line in [
+        "(2 more rules: ask `check_message`)",
+        "- b: true or false, optional, only true",
+        "- n: integer, optional, only 1 2 3, \"The title.\"",
+        "- u: list of text, required, at most 4 items, each at most 3 characters, 1 more rules: ask `check_message`",
+        "- m: any form that the schema allows, optional, 3 more rules: ask `check_message`",
+    ] {
+        assert!(prompt.lines().any(|one| one == line), "{line}\n{prompt}");
+    }
+    Read::of(&prompt);
+}
+
+#[test]
+fn attack_a_name_longer_than_any_prompt_shows_points_to_a_tool_that_shows_it_no_more() {
+    let long = "n".repeat(300);
+    let document = json!({
+        "context": "urn:contexts:t:v1.0",
+        "concepts": {"a": {"type": "object", "required": [long], "properties": {
+            &long: {"type": "string", "maxLength": 3},
+        }}},
+    });
+    let prompt = whole(&published(&document));
+    for line in ["(1 members never shown: name too long)", "(1 relations never shown: name too long)"] {
+        assert!(prompt.lines().any(|one| one == line), "{line}\n{prompt}");
+    }
 }
 
 /// The prompt without what stands in quotes.

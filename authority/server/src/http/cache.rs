@@ -28,13 +28,15 @@ pub(crate) enum Key {
     Digest(Digest),
     /// A published document by its name.
     Name(ContextUrn),
+    /// The names of all contexts to which a published document refers, one a line.
+    References(Digest),
     /// A published document as a prompt.
     Prompt {
         /// The document.
         digest: Digest,
         /// The bound of the prompt.
         budget: Budget,
-        /// The status that the prompt names.
+        /// The status that the prompt names: the worst of the document and of all that it refers to.
         status: PromptStatus,
     },
 }

@@ -170,3 +170,49 @@ async fn a_reference_that_is_revoked_meanwhile_is_never_published_above_its_revo
     assert_eq!(taken + refused, 30);
     running.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_a_revoked_context_reaches_a_model_through_one_that_refers_to_it() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    assert_eq!(client.publish(&document(MONEY, "money")).await.status, StatusCode::CREATED);
+    assert_eq!(client.publish(&shop()).await.status, StatusCode::CREATED);
+    let prompt = format!("/v1/contexts/{SHOP}/prompt");
+    let first = client.get(&prompt).await;
+    assert_eq!(first.status, StatusCode::OK);
+    for (act, status, says) in [
+        ("suspend", StatusCode::GONE, "`urn:contexts:money:v1.0`, which is suspended"),
+        ("resume", StatusCode::OK, "status: valid"),
+        ("retire", StatusCode::OK, "status: deprecated"),
+        ("revoke", StatusCode::GONE, "`urn:contexts:money:v1.0`, which is revoked"),
+    ] {
+        assert_eq!(client.act(MONEY, act).await.status, StatusCode::CREATED, "{act}");
+        let served = client.get(&prompt).await;
+        assert_eq!(served.status, status, "{act}: {served:?}");
+        if status == StatusCode::GONE {
+            assert_eq!(served.code(), "context_not_current");
+        }
+        let text = String::from_utf8_lossy(&served.body);
+        assert!(text.contains(says), "{act}: {text}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_a_context_below_its_floor_reaches_a_model_through_one_that_refers_to_it() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    assert_eq!(client.publish(&document(MONEY, "money")).await.status, StatusCode::CREATED);
+    assert_eq!(client.publish(&shop()).await.status, StatusCode::CREATED);
+    let prompt = format!("/v1/contexts/{SHOP}/prompt");
+    assert_eq!(client.get(&prompt).await.status, StatusCode::OK, "and it is cached now");
+    let next = document("urn:contexts:money:v1.1", "money");
+    assert_eq!(client.publish(&next).await.status, StatusCode::CREATED);
+    assert_eq!(client.floor("money", "v1.1").await.status, StatusCode::CREATED);
+    let served = client.get(&prompt).await;
+    assert_eq!((served.status, served.code().as_str()), (StatusCode::GONE, "context_not_current"));
+    assert!(detail(&served).contains("which is below the floor of `money`"), "{}", detail(&served));
+    running.stop().await;
+}

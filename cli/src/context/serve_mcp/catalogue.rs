@@ -74,9 +74,9 @@ impl Catalogue {
     }
 }
 
-/// The document, if it and all that it refers to counts now.
+/// The document, if it and all that it refers to counts now; deprecated if one of them is.
 fn current(view: &View, loaded: &LoadedContext, now: u64) -> Result<Current, Refused> {
-    let status = counts(view, loaded, now)?;
+    let mut status = counts(view, loaded, now)?;
     let context = loaded.context.as_ref();
     let context = context.ok_or_else(|| Refused::new("context_untrusted", "its document does not verify"))?;
     for other in context.references() {
@@ -84,7 +84,9 @@ fn current(view: &View, loaded: &LoadedContext, now: u64) -> Result<Current, Ref
         let known = view.loaded(urn).or_else(|| view.reference(urn));
         let known =
             known.ok_or_else(|| Refused::new("context_untrusted", "it refers to an unknown context"))?;
-        counts(view, known, now)?;
+        if counts(view, known, now)? == PromptStatus::Deprecated {
+            status = PromptStatus::Deprecated;
+        }
     }
     Ok(Current { context: Arc::clone(context), status })
 }

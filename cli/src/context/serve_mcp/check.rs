@@ -22,12 +22,11 @@ pub fn message(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     let (content, performative) = (arguments.value("content")?, arguments.text("performative")?);
     arguments.end()?;
     let current = catalogue.find(&urn)?;
-    let text = match content {
-        Value::String(text) => text,
-        value => value.to_string(),
+    // the reader of lines has kept the text as it was sent; only a string is left
+    let Value::String(text) = content else {
+        return Err(Refused::new("malformed", "the content is one JSON object, or its text"));
     };
-    let read = json::read(text.as_bytes(), &json::Limits::default())
-        .map_err(|fault| Refused::new("malformed", format!("the content is not strict JSON: {fault}")))?;
+    let read = strict(&text)?;
     let content = read.as_object();
     let content = content.ok_or_else(|| Refused::new("malformed", "the content is one JSON object"))?;
     let naming = naming(content)?;
@@ -47,6 +46,12 @@ pub fn message(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     put(&mut answer, "digest", current.context.digest().to_string());
     put(&mut answer, "name", name);
     Ok(answer)
+}
+
+/// The content, read as a gateway reads it, with the gateway's code for what it refuses.
+fn strict(text: &str) -> Result<Json<'_>, Refused> {
+    json::read(text.as_bytes(), &json::Limits::default())
+        .map_err(|fault| Refused::new(fault.code(), format!("the content is not strict JSON: {fault}")))
 }
 
 /// The content, and the member of it that names its type.
@@ -111,4 +116,25 @@ fn judged(
 
 fn missing(shape: &Shape, instance: &Instance<'_>) -> Vec<String> {
     shape.gaps(instance.content, instance.naming, MOST_MISSING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attack_content_that_a_gateway_refuses_to_read_does_not_conform() {
+        let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+        for (content, code) in [
+            (r#"{"amount":99999,"amount":1}"#, "duplicate_key"),
+            (r#"{"amount":1e-400}"#, "malformed"),
+            (r#"{"amount":100.10000000000000000001}"#, "malformed"),
+            (r#"{"amount":9007199254740993}"#, "malformed"),
+            (r#"{"amount":NaN}"#, "malformed"),
+            (&*deep, "too_deep"),
+        ] {
+            assert_eq!(strict(content).unwrap_err().code(), code, "{content}");
+        }
+        assert!(strict(r#"{"amount":1}"#).is_ok());
+    }
 }

@@ -1,5 +1,6 @@
 //! `list_codes` and `resolve_ambiguity`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, Parameter};
@@ -9,7 +10,7 @@ use super::arguments::Arguments;
 use super::catalogue::{Catalogue, Current};
 use super::outcome::{Refused, put};
 
-/// Codes of one answer.
+/// Codes, and labels, of one answer.
 const PAGE: usize = 500;
 
 /// Codes that are offered where a text means none of them, as a gateway offers them ([clarification](docs/spec/clarification.md)).
@@ -20,6 +21,7 @@ pub fn list(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value, Re
     let context = arguments.required("context")?;
     let (list, parameter) = (arguments.text("list")?, arguments.text("parameter")?);
     let offset = arguments.count("offset")?.unwrap_or(0);
+    let label_offset = arguments.count("label_offset")?.unwrap_or(0);
     arguments.end()?;
     let current = catalogue.find(&context)?;
     let context = &current.context;
@@ -42,16 +44,31 @@ pub fn list(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value, Re
     if next < codes.len() {
         put(&mut answer, "next_offset", next);
     }
-    let labels = context.labels(&list).into_iter().flatten();
-    let labels: Map<String, Value> = labels
-        .filter(|(_, meant)| meant.iter().any(|code| page.contains(&code)))
-        .take(PAGE)
-        .map(|(label, meant)| (label.clone(), json!(meant)))
-        .collect();
-    if !labels.is_empty() {
-        put(&mut answer, "labels", labels);
-    }
+    let from = usize::try_from(label_offset).unwrap_or(usize::MAX);
+    let codes: HashSet<&String> = page.into_iter().collect();
+    put_labels(&mut answer, context.labels(&list).into_iter().flatten(), &codes, from);
     Ok(headed(&current, answer))
+}
+
+/// Adds the labels of these codes from a number on, with how many there are and where the next ones begin.
+fn put_labels<'l>(
+    answer: &mut Value,
+    labels: impl Iterator<Item = (&'l String, &'l Vec<String>)>,
+    codes: &HashSet<&String>,
+    from: usize,
+) {
+    let labels: Vec<_> = labels.filter(|(_, meant)| meant.iter().any(|code| codes.contains(code))).collect();
+    if labels.is_empty() {
+        return;
+    }
+    let shown: Map<String, Value> =
+        labels.iter().skip(from).take(PAGE).map(|(label, meant)| ((*label).clone(), json!(meant))).collect();
+    let next = from.saturating_add(shown.len());
+    put(answer, "total_labels", labels.len());
+    put(answer, "labels", shown);
+    if next < labels.len() {
+        put(answer, "next_label_offset", next);
+    }
 }
 
 fn lists(context: &Context) -> Value {
@@ -108,4 +125,34 @@ fn headed(current: &Current, answer: Value) -> Value {
         headed.extend(answer);
     }
     headed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn attack_more_labels_than_one_answer_holds_are_counted_and_reached() {
+        let codes = vec!["A".to_owned()];
+        let all: BTreeMap<String, Vec<String>> =
+            (0..1_200).map(|n| (format!("label {n:04}"), codes.clone())).collect();
+        let page: HashSet<&String> = codes.iter().collect();
+        let (mut from, mut reached) = (0, 0);
+        loop {
+            let mut answer = json!({});
+            put_labels(&mut answer, all.iter(), &page, from);
+            assert_eq!(answer["total_labels"], 1_200);
+            reached += answer["labels"].as_object().unwrap().len();
+            match answer.get("next_label_offset") {
+                Some(next) => from = usize::try_from(next.as_u64().unwrap()).unwrap(),
+                None => break,
+            }
+        }
+        assert_eq!(reached, 1_200);
+        let mut none = json!({});
+        put_labels(&mut none, all.iter(), &HashSet::new(), 0);
+        assert_eq!(none, json!({}), "labels of other codes are no labels of this page");
+    }
 }

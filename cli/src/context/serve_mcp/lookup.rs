@@ -34,12 +34,19 @@ pub fn concept(catalogue: &Catalogue, mut arguments: Arguments) -> Result<Value,
     match having.as_slice() {
         [] => Err(Refused::new("concept_undefined", "no context that counts defines this name")),
         [one] => defined(one, &name, budget),
-        several => {
-            let urns: Vec<&str> =
-                several.iter().take(MOST_FOUND).map(|one| one.context.urn().as_str()).collect();
-            Ok(json!({"name": name, "contexts": urns, "hint": "name the context: several lines define it"}))
-        }
+        several => Ok(ambiguous(&name, several.iter().map(|one| one.context.urn().as_str()))),
     }
+}
+
+/// The contexts that define a name, as many as one answer names, and how many there are.
+fn ambiguous<'c>(name: &str, contexts: impl ExactSizeIterator<Item = &'c str>) -> Value {
+    let (total, urns) = (contexts.len(), contexts.take(MOST_FOUND).collect::<Vec<_>>());
+    let hint = if total > urns.len() {
+        "name the context: several lines define it, more than are listed here"
+    } else {
+        "name the context: several lines define it"
+    };
+    json!({"name": name, "contexts": urns, "total": total, "hint": hint})
 }
 
 fn defined(current: &Current, name: &str, budget: Budget) -> Result<Value, Refused> {
@@ -57,4 +64,17 @@ fn defined(current: &Current, name: &str, budget: Budget) -> Result<Value, Refus
         "context": context.urn().as_str(), "digest": context.digest().to_string(), "status": current.status.as_str(),
         "name": name, "kind": kind, "definition": text,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_beyond_those_that_one_answer_names_are_counted() {
+        let urns: Vec<String> = (0..40).map(|n| format!("urn:contexts:c{n}:v1.0")).collect();
+        let answer = ambiguous("pay", urns.iter().map(String::as_str));
+        assert_eq!((answer["contexts"].as_array().unwrap().len(), &answer["total"]), (32, &json!(40)));
+        assert!(answer["hint"].as_str().unwrap().contains("more than are listed"));
+    }
 }

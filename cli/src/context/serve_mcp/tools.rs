@@ -41,12 +41,13 @@ fn definitions() -> [Definition; 4] {
         },
         Definition {
             name: "list_codes",
-            about: "The codes of one code list, at most 500 a call, or the names of all lists of a context.",
+            about: "The codes of one code list with their labels, at most 500 of each a call, or the names of all lists of a context.",
             properties: json!({
                 "context": context,
                 "list": text("Name of the code list."),
                 "parameter": text("Name of a parameter; its only code list is shown."),
                 "offset": {"type": "integer", "minimum": 0, "description": "Number of codes to skip."},
+                "label_offset": {"type": "integer", "minimum": 0, "description": "Number of labels of these codes to skip."},
             }),
             required: &["context"],
             answer: codes::list,
