@@ -51,7 +51,7 @@ pub use vocabulary::{FORMATS, KEYWORDS};
 pub(crate) use walk::each_schema;
 
 use crate::field::FieldType;
-use crate::vectors::{ReferenceFault, References, Spaces};
+use crate::vectors::{ModelName, ReferenceFault, References, Spaces};
 use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};
@@ -205,14 +205,15 @@ fn describe<'d>(
 }
 
 /// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
-/// before.
+/// before. Vectors of the models `apart` differ in them.
 pub(crate) fn emitted<'d>(
     parts: &Parts<'d>,
     wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
+    apart: &[ModelName],
 ) -> Result<(Vec<Value>, BTreeMap<String, Value>), LocatedFault> {
     let source = Source::new(parts);
-    let mut emitter = emit::Emitter::new(&source, limits).for_comparison();
+    let mut emitter = emit::Emitter::new(&source, limits).for_comparison(apart);
     let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
     Ok((roots, emitter.definitions()))
 }

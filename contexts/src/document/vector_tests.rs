@@ -219,6 +219,59 @@ fn another_space_is_a_break_and_another_model_beside_it_is_none() {
 }
 
 #[test]
+fn an_attack_by_another_model_of_a_bare_vector_is_a_break() {
+    let bare = |model: &str| json!({ "x-embedding": space(model, 2), "type": "array" });
+    let normalized = |model: &str| {
+        let mut space = space(model, 1);
+        space["normalized"] = json!(true);
+        json!({ "x-embedding": space, "type": "array" })
+    };
+    // both models stay in the document, so no space changes
+    let keep = json!({ "$defs": { "keep": one(json!([space("m", 2), space("n", 2), space("o", 2)])) } });
+    let of = |minor, member: Value| document(minor, member, keep.clone());
+    let nullable = |model: &str| json!({ "anyOf": [bare(model), { "type": "null" }] });
+    let listed = |model: &str| json!({ "type": "array", "items": bare(model) });
+    let pair = |one: &str, other: &str| {
+        let (one, other) = (bare(one), bare(other));
+        json!({ "type": "object", "properties": { "a": one, "b": other }, "required": ["a", "b"] })
+    };
+    let tuple = |one: &str, other: &str| json!({ "type": "array", "prefixItems": [bare(one), bare(other)], "items": false, "minItems": 2 });
+    for (old, new) in [
+        (bare("m"), bare("n")),
+        (nullable("m"), nullable("n")),
+        (listed("m"), listed("n")),
+        (pair("m", "o"), pair("n", "o")),
+        (tuple("m", "n"), tuple("n", "m")),
+        (json!({ "$ref": "#/$defs/v" }), bare("n")),
+        (
+            json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2, "contains": { "not": { "const": 0 } } }),
+            bare("n"),
+        ),
+    ] {
+        let of = |minor, member: &Value| {
+            let mut document = of(minor, member.clone());
+            document["$defs"]["v"] = bare("m");
+            document
+        };
+        assert_eq!(
+            verdict(&of(0, &old), &of(1, &new)),
+            (Verdict::Breaking, vec!["/concepts/ask".to_owned()]),
+            "{old} {new}"
+        );
+        let titled = |mut member: Value| {
+            member["title"] = json!("Other words");
+            member
+        };
+        if old.get("$ref").is_none() {
+            assert_eq!(verdict(&of(0, &old), &of(1, &titled(old.clone()))).0, Verdict::Compatible, "{old}");
+        }
+    }
+    let one_number = json!({ "$defs": { "p": normalized("p"), "q": normalized("q") } });
+    let old = document(0, normalized("p"), one_number.clone());
+    assert_eq!(verdict(&old, &document(1, normalized("q"), one_number)).0, Verdict::Breaking);
+}
+
+#[test]
 fn a_reference_vector_stays_as_it_is_in_a_major() {
     let with =
         |minor, references: Value| document(minor, one(space("m", 2)), json!({ "references": references }));
