@@ -186,6 +186,35 @@ fn a_reference_vector_is_checked_like_a_value() {
     assert!(matches!(fault, DocumentFault::TooMany { limit: 64, .. }), "{fault}");
 }
 
+#[test]
+fn an_attack_by_a_vector_in_a_test_through_references_is_refused() {
+    let defs = |member: Value| {
+        json!({ "$defs": {
+            "v": one(space("m", 3)),
+            "inner": { "type": "object", "properties": { "v": { "$ref": "#/$defs/v" }, "again": { "$ref": "#/$defs/inner" } } },
+            "plain": { "type": "object", "properties": { "again": { "$ref": "#/$defs/plain" } } },
+            "member": member,
+        } })
+    };
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    for target in ["v", "inner"] {
+        for member in [
+            json!({ "not": reference(target) }),
+            json!({ "type": "array", "items": {}, "contains": reference(target) }),
+            json!({ "if": { "allOf": [reference("plain"), reference(target)] }, "then": true }),
+        ] {
+            let fault = check(&document(0, json!({}), defs(member.clone()))).unwrap_err();
+            let DocumentFault::Schema { path, fault: SchemaFault::RefusedKeyword { keyword, .. } } = fault
+            else {
+                panic!("{fault}")
+            };
+            assert_eq!(keyword, "x-embedding", "{member}");
+            assert!(path.starts_with("/$defs/member"), "{path}");
+        }
+    }
+    check(&document(0, reference("inner"), defs(json!({ "not": reference("plain") })))).unwrap();
+}
+
 fn verdict(old: &Value, new: &Value) -> (Verdict, Vec<String>) {
     let comparison = compare(&check(old).unwrap(), &check(new).unwrap(), &CompareLimits::default());
     let worst = comparison.parts.iter().filter(|part| part.verdict == comparison.verdict);
