@@ -18,6 +18,7 @@ mod limits;
 mod matcher;
 mod meter;
 mod node;
+mod one_model;
 mod pattern;
 mod plain;
 mod pointer;
@@ -261,6 +262,11 @@ fn check_all<'s, 'd>(
     }
     for want in wanted {
         checker.schema(want.schema, &want.path, want.concept);
+    }
+    if checker.is_sound() && checker.spaces().len() > 1 {
+        let mut search = one_model::OneModel::new(source, matchers.limits().max_compiled_nodes);
+        let first = wanted.iter().find_map(|want| search.check(want.schema, &want.path).err());
+        checker.add(first);
     }
     checker
 }

@@ -215,6 +215,38 @@ fn an_attack_by_a_vector_in_a_test_through_references_is_refused() {
     check(&document(0, reference("inner"), defs(json!({ "not": reference("plain") })))).unwrap();
 }
 
+#[test]
+fn an_attack_by_two_models_on_one_bare_vector_is_refused() {
+    let (m, n) = (one(space("m", 2)), one(space("n", 2)));
+    let defs = json!({ "$defs": { "m": m.clone(), "n": n.clone() } });
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    let object = |member: &Value| json!({ "type": "object", "properties": { "v": member } });
+    for member in [
+        json!({ "anyOf": [m, n] }),
+        json!({ "oneOf": [m, { "allOf": [reference("n")] }] }),
+        json!({ "allOf": [reference("m"), reference("n")] }),
+        json!({ "anyOf": [m, one(json!([space("m", 2), space("n", 2)]))] }),
+        json!({ "anyOf": [object(&m), object(&reference("n"))] }),
+        json!({ "anyOf": [object(&m), { "type": "object", "additionalProperties": n }] }),
+        json!({ "type": "array", "items": { "anyOf": [m, { "type": "null" }, n] } }),
+        json!({ "allOf": [{ "type": "array", "prefixItems": [true, m], "items": true }, { "type": "array", "items": n }] }),
+        json!({ "type": "object", "patternProperties": { "^a": m, "b$": n } }),
+    ] {
+        let fault = check(&document(0, member.clone(), defs.clone())).unwrap_err();
+        let DocumentFault::Schema { path, fault } = fault else { panic!("{member}: {fault}") };
+        assert!(path.starts_with("/concepts/ask/properties/intent"), "{path}");
+        assert!(fault.to_string().contains("use the list"), "{member}: {fault}");
+    }
+    for member in [
+        json!({ "anyOf": [m, { "type": "null" }, reference("m")] }),
+        json!({ "type": "object", "properties": { "a": m, "b": n }, "additionalProperties": n }),
+        json!({ "type": "object", "patternProperties": { "^a": m }, "additionalProperties": n }),
+        json!({ "type": "array", "prefixItems": [m, n], "items": m }),
+    ] {
+        check(&document(0, member, defs.clone())).unwrap();
+    }
+}
+
 fn verdict(old: &Value, new: &Value) -> (Verdict, Vec<String>) {
     let comparison = compare(&check(old).unwrap(), &check(new).unwrap(), &CompareLimits::default());
     let worst = comparison.parts.iter().filter(|part| part.verdict == comparison.verdict);

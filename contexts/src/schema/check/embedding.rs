@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Checked, Checker, IN_A_TEST};
 use crate::schema::SchemaFault;
+use crate::schema::fault::LocatedFault;
 use crate::schema::vocabulary::{Holds, is_annotation, keyword};
 use crate::vectors::{Spaces, VectorType};
 
@@ -50,6 +51,16 @@ impl Checker<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if no fault was found so far.
+    pub(in crate::schema) fn is_sound(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Adds a fault of the schemas as a whole.
+    pub(in crate::schema) fn add(&mut self, fault: Option<LocatedFault>) {
+        self.faults.extend(fault);
     }
 
     /// The spaces that the schemas checked so far name.
