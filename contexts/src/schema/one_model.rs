@@ -1,6 +1,7 @@
 //! One value has one list of models: two `x-embedding` with others on it would leave open by which model a bare array is read.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -32,12 +33,13 @@ pub(super) struct OneModel<'s, 'd> {
     seen: HashSet<BTreeSet<usize>>,
     /// Looks of schemas at values that are left.
     left: u64,
+    most: u64,
 }
 
 impl<'s, 'd> OneModel<'s, 'd> {
     /// A search of at most this many looks.
     pub(super) fn new(source: &'s Source<'d>, left: u64) -> Self {
-        OneModel { source, seen: HashSet::new(), left }
+        OneModel { source, seen: HashSet::new(), left, most: left }
     }
 
     /// Checks every value below a shape. A pattern of names counts for each name, and any two branches count as one value.
@@ -51,7 +53,7 @@ impl<'s, 'd> OneModel<'s, 'd> {
             let parts = self.parts(value);
             self.left = self.left.saturating_sub(parts.len() as u64);
             if self.left == 0 {
-                let fault = SchemaFault::Limit { what: "looks for models of vectors", limit: 0 };
+                let fault = SchemaFault::Limit { what: "looks for models of vectors", limit: self.most };
                 return Err(LocatedFault { path: at, fault });
             }
             if self.seen.insert(parts.iter().map(|part| std::ptr::from_ref(part.map).addr()).collect()) {
@@ -86,7 +88,7 @@ impl<'s, 'd> OneModel<'s, 'd> {
         let mut first: Option<BTreeSet<ModelName>> = None;
         for part in parts {
             let Some(value) = part.map.get("x-embedding") else { continue };
-            let Ok(vector) = VectorType::of(value, false, self.source.references()) else { continue };
+            let Ok(vector) = VectorType::of(value, false, Arc::default()) else { continue };
             let models = vector.spaces().iter().map(|space| space.model).collect();
             if first.get_or_insert_with(|| BTreeSet::clone(&models)) != &models {
                 let fault =
