@@ -18,6 +18,7 @@ mod limits;
 mod matcher;
 mod meter;
 mod node;
+mod one_model;
 mod pattern;
 mod plain;
 mod pointer;
@@ -52,7 +53,7 @@ pub use vocabulary::{FORMATS, KEYWORDS};
 pub(crate) use walk::each_schema;
 
 use crate::field::FieldType;
-use crate::vectors::{ReferenceFault, References, Spaces};
+use crate::vectors::{ModelName, ReferenceFault, References, Spaces};
 use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};
@@ -206,14 +207,15 @@ fn describe<'d>(
 }
 
 /// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
-/// before.
+/// before. Vectors of the models `apart` differ in them.
 pub(crate) fn emitted<'d>(
     parts: &Parts<'d>,
     wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
+    apart: &[ModelName],
 ) -> Result<(Vec<Value>, BTreeMap<String, Value>), LocatedFault> {
     let source = Source::new(parts);
-    let mut emitter = emit::Emitter::new(&source, limits).for_comparison();
+    let mut emitter = emit::Emitter::new(&source, limits).for_comparison(apart);
     let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
     Ok((roots, emitter.definitions()))
 }
@@ -261,6 +263,11 @@ fn check_all<'s, 'd>(
     }
     for want in wanted {
         checker.schema(want.schema, &want.path, want.concept);
+    }
+    if checker.is_sound() && checker.spaces().len() > 1 {
+        let mut search = one_model::OneModel::new(source, matchers.limits().max_compiled_nodes);
+        let first = wanted.iter().find_map(|want| search.check(want.schema, &want.path).err());
+        checker.add(first);
     }
     checker
 }

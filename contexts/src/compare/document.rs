@@ -20,6 +20,7 @@ use crate::performative::Performative;
 use crate::schema::{self, ContentFault, Parts, SchemaRequest, pointer};
 use crate::term::{Shape, TermKind};
 use crate::urn::Version;
+use crate::vectors::{ModelName, VectorFault};
 
 /// The stack of a comparison: choices stand inside one another, so it does not lean on the caller's.
 const STACK: usize = 64 << 20;
@@ -40,8 +41,7 @@ pub fn compare_as(
     limits: &CompareLimits,
     stop: &CancelToken,
 ) -> Comparison {
-    let budget = Budget::new(limits, stop);
-    let run = || run(old, new, role, limits, budget);
+    let run = || run(old, new, role, limits, stop);
     let done = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("compare".to_owned()).stack_size(STACK);
         thread.spawn_scoped(scope, run).ok().and_then(|thread| thread.join().ok())
@@ -54,21 +54,53 @@ fn run(
     new: &Context,
     role: Option<Role>,
     limits: &CompareLimits,
-    budget: Budget,
+    stop: &CancelToken,
 ) -> Comparison {
     if old.bytes() == new.bytes() {
         let identical = names(old).map(|(name, _)| name.subject(role).compatible("it is unchanged"));
         return conclude(old, new, identical.collect());
     }
-    let (Some(left), Some(right)) = (Side::of(old), Side::of(new)) else {
+    let apart: BTreeSet<ModelName> = old.spaces().chain(new.spaces()).map(|space| space.model).collect();
+    let apart: Vec<ModelName> = apart.into_iter().collect();
+    // both end by the same clock
+    let [of_form, of_models] = [Budget::new(limits, stop), Budget::new(limits, stop)];
+    let by_form = parts([old, new], &[], role, limits, of_form);
+    let by_model = match apart.is_empty() {
+        true => Some(Vec::new()),
+        false => parts([old, new], &apart, role, limits, of_models),
+    };
+    let (Some(mut parts), Some(by_model)) = (by_form, by_model) else {
         return conclude(old, new, vec![WHOLE.unknown("a document that does not compile again")]);
     };
+    hold_apart(&mut parts, by_model);
+    conclude(old, new, parts)
+}
+
+/// Every part, with vectors of the models `apart` held apart; `None` if a document does not compile again.
+fn parts(
+    [old, new]: [&Context; 2],
+    apart: &[ModelName],
+    role: Option<Role>,
+    limits: &CompareLimits,
+    budget: Budget,
+) -> Option<Vec<Part>> {
+    let (left, right) = (Side::of(old, apart)?, Side::of(new, apart)?);
     let marks = budget.separate();
-    let pairs = Pairs::new([&left.emitted, &right.emitted], limits, budget);
+    let pairs = Pairs::new([&left.emitted, &right.emitted], apart, limits, budget);
     let mut work = Work { pairs, limits, marks };
     let names: BTreeSet<PartName<'_>> = left.shapes.keys().chain(right.shapes.keys()).copied().collect();
     let part = |name| work.part(&PartName::subject(name, role), left.schema(0, name), right.schema(1, name));
-    conclude(old, new, names.into_iter().map(part).collect())
+    Some(names.into_iter().map(part).collect())
+}
+
+/// Replaces parts that are compatible by form alone: a vector that does not name its model would be read by another one.
+fn hold_apart(parts: &mut [Part], by_model: Vec<Part>) {
+    for (part, other) in parts.iter_mut().zip(by_model) {
+        if part.verdict == Verdict::Compatible && other.verdict != Verdict::Compatible {
+            let changes = std::mem::take(&mut part.changes);
+            *part = Part { changes, ..other };
+        }
+    }
 }
 
 /// The name of a part in its document.
@@ -111,7 +143,7 @@ struct Side<'c> {
 }
 
 impl<'c> Side<'c> {
-    fn of(context: &'c Context) -> Option<Self> {
+    fn of(context: &'c Context, apart: &[ModelName]) -> Option<Self> {
         let document = context.bundled();
         let empty = Map::new();
         let section = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&empty);
@@ -132,7 +164,7 @@ impl<'c> Side<'c> {
         };
         // it was compiled within its limits once already
         let limits = SchemaLimits { max_compiled_nodes: u64::MAX, ..SchemaLimits::default() };
-        let (roots, definitions) = schema::emitted(&parts, &wanted, &limits).ok()?;
+        let (roots, definitions) = schema::emitted(&parts, &wanted, &limits, apart).ok()?;
         Some(Side { emitted: Emitted { roots, definitions, codes }, shapes })
     }
 
@@ -145,7 +177,7 @@ impl<'c> Side<'c> {
 /// The schemas that the validator compiles of a document.
 #[cfg(test)]
 pub(super) fn emitted(context: &Context) -> Option<Emitted> {
-    Side::of(context).map(|side| side.emitted)
+    Side::of(context, &[]).map(|side| side.emitted)
 }
 
 /// The location and the role of a part.
@@ -285,6 +317,12 @@ impl<'e> Work<'e> {
             Err(NoValue::Described(what)) => {
                 let what = what.to_string();
                 subject.described(&format!("{breaks}, too large to be shown: {what}"), what)
+            }
+            Ok((_, refused)) if refused.rule == VectorFault::Session.rule() => {
+                let what =
+                    format!("any content with a vector at `{}` that does not name its model", refused.path);
+                subject
+                    .described("both versions accept a vector, and read it by another model or by none", what)
             }
             Ok((content, refused)) => {
                 let at = match refused.path.as_str() {

@@ -13,8 +13,9 @@ use super::new_names;
 use super::read::{Emitted, Reader};
 use super::solve::{NoValue, Solution, Solver, unclear};
 use crate::json;
-use crate::schema::{Casing, ContentFault};
-use crate::term::Shape;
+use crate::schema::{Casing, ContentFault, WorkBudget};
+use crate::term::{InstanceFault, Shape};
+use crate::vectors::ModelName;
 
 /// The side of the older document.
 const OLDER: usize = 0;
@@ -35,10 +36,17 @@ pub(super) struct Pairs<'e> {
     names: [Names; 2],
     /// True if the definitions mean the same on both sides.
     pub(super) alike: bool,
+    /// The models that the schemas hold apart.
+    apart: &'e [ModelName],
 }
 
 impl<'e> Pairs<'e> {
-    pub(super) fn new(sides: [&'e Emitted; 2], limits: &CompareLimits, budget: Budget) -> Self {
+    pub(super) fn new(
+        sides: [&'e Emitted; 2],
+        apart: &'e [ModelName],
+        limits: &CompareLimits,
+        budget: Budget,
+    ) -> Self {
         let budget = Rc::new(budget);
         let reader = Reader::new(sides, limits.max_pattern_states, Rc::clone(&budget));
         let [old, new] = sides;
@@ -46,6 +54,7 @@ impl<'e> Pairs<'e> {
             solver: Solver::new(reader, Rc::new(Formats::default()), *limits, budget),
             names: sides.map(Names::of),
             alike: old.leads_to_the_same(new),
+            apart,
         }
     }
 
@@ -79,8 +88,39 @@ impl<'e> Pairs<'e> {
         let value = self.solver.ask(&question)?;
         match (accepts(first.shape, &value), accepts(second.shape, &value)) {
             (Some(Ok(())), Some(Err(fault))) => Ok(((*value).clone(), fault)),
+            (Some(Ok(())), Some(Ok(()))) if !self.apart.is_empty() => {
+                match self.read_apart([first.shape, second.shape], &value) {
+                    Some(fault) => Ok(((*value).clone(), fault)),
+                    None => Err(NoValue::Unclear("content whose vectors may be of other models".into())),
+                }
+            }
             _ => Err(NoValue::Unclear("a document that the validators did not confirm".into())),
         }
+    }
+
+    /// The refusal by a session of one model, which shows that the shapes read some vector of this content by other models. Both
+    /// accept the content in no session.
+    fn read_apart(&self, shapes: [&Shape; 2], content: &Value) -> Option<ContentFault> {
+        let text = content.to_string();
+        let read = json::read(text.as_bytes(), &json::Limits::default()).ok()?;
+        let instance = read.as_object()?;
+        // in a session with a model of neither document, a vector of any model is refused
+        let mut names =
+            (0..=self.apart.len()).filter_map(|index| ModelName::parse(&format!("m{index}")).ok());
+        let neither = names.find(|model| !self.apart.contains(model));
+        self.apart.iter().copied().chain(neither).find_map(|model| {
+            let judge = |shape: &Shape| {
+                let session = WorkBudget::unbounded().of_session(Some(model));
+                shape.conform_within(instance, None, &session)
+            };
+            match shapes.map(judge) {
+                [first, second] if first == second => None,
+                [_, Err(InstanceFault::Content(fault))] | [Err(InstanceFault::Content(fault)), _] => {
+                    Some(fault)
+                }
+                _ => None,
+            }
+        })
     }
 
     /// A value that a shape accepts, confirmed by its validator.

@@ -186,6 +186,67 @@ fn a_reference_vector_is_checked_like_a_value() {
     assert!(matches!(fault, DocumentFault::TooMany { limit: 64, .. }), "{fault}");
 }
 
+#[test]
+fn an_attack_by_a_vector_in_a_test_through_references_is_refused() {
+    let defs = |member: Value| {
+        json!({ "$defs": {
+            "v": one(space("m", 3)),
+            "inner": { "type": "object", "properties": { "v": { "$ref": "#/$defs/v" }, "again": { "$ref": "#/$defs/inner" } } },
+            "plain": { "type": "object", "properties": { "again": { "$ref": "#/$defs/plain" } } },
+            "member": member,
+        } })
+    };
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    for target in ["v", "inner"] {
+        for member in [
+            json!({ "not": reference(target) }),
+            json!({ "type": "array", "items": {}, "contains": reference(target) }),
+            json!({ "if": { "allOf": [reference("plain"), reference(target)] }, "then": true }),
+        ] {
+            let fault = check(&document(0, json!({}), defs(member.clone()))).unwrap_err();
+            let DocumentFault::Schema { path, fault: SchemaFault::RefusedKeyword { keyword, .. } } = fault
+            else {
+                panic!("{fault}")
+            };
+            assert_eq!(keyword, "x-embedding", "{member}");
+            assert!(path.starts_with("/$defs/member"), "{path}");
+        }
+    }
+    check(&document(0, reference("inner"), defs(json!({ "not": reference("plain") })))).unwrap();
+}
+
+#[test]
+fn an_attack_by_two_models_on_one_bare_vector_is_refused() {
+    let (m, n) = (one(space("m", 2)), one(space("n", 2)));
+    let defs = json!({ "$defs": { "m": m.clone(), "n": n.clone() } });
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    let object = |member: &Value| json!({ "type": "object", "properties": { "v": member } });
+    for member in [
+        json!({ "anyOf": [m, n] }),
+        json!({ "oneOf": [m, { "allOf": [reference("n")] }] }),
+        json!({ "allOf": [reference("m"), reference("n")] }),
+        json!({ "anyOf": [m, one(json!([space("m", 2), space("n", 2)]))] }),
+        json!({ "anyOf": [object(&m), object(&reference("n"))] }),
+        json!({ "anyOf": [object(&m), { "type": "object", "additionalProperties": n }] }),
+        json!({ "type": "array", "items": { "anyOf": [m, { "type": "null" }, n] } }),
+        json!({ "allOf": [{ "type": "array", "prefixItems": [true, m], "items": true }, { "type": "array", "items": n }] }),
+        json!({ "type": "object", "patternProperties": { "^a": m, "b$": n } }),
+    ] {
+        let fault = check(&document(0, member.clone(), defs.clone())).unwrap_err();
+        let DocumentFault::Schema { path, fault } = fault else { panic!("{member}: {fault}") };
+        assert!(path.starts_with("/concepts/ask/properties/intent"), "{path}");
+        assert!(fault.to_string().contains("use the list"), "{member}: {fault}");
+    }
+    for member in [
+        json!({ "anyOf": [m, { "type": "null" }, reference("m")] }),
+        json!({ "type": "object", "properties": { "a": m, "b": n }, "additionalProperties": n }),
+        json!({ "type": "object", "patternProperties": { "^a": m }, "additionalProperties": n }),
+        json!({ "type": "array", "prefixItems": [m, n], "items": m }),
+    ] {
+        check(&document(0, member, defs.clone())).unwrap();
+    }
+}
+
 fn verdict(old: &Value, new: &Value) -> (Verdict, Vec<String>) {
     let comparison = compare(&check(old).unwrap(), &check(new).unwrap(), &CompareLimits::default());
     let worst = comparison.parts.iter().filter(|part| part.verdict == comparison.verdict);
@@ -216,6 +277,59 @@ fn another_space_is_a_break_and_another_model_beside_it_is_none() {
     let base = document(0, one(several), json!({}));
     assert_eq!(verdict(&base, &next(one(three.clone()))).0, Verdict::Compatible);
     assert_eq!(verdict(&document(0, one(three), json!({})), &next(one(space("m", 3)))).0, Verdict::Breaking);
+}
+
+#[test]
+fn an_attack_by_another_model_of_a_bare_vector_is_a_break() {
+    let bare = |model: &str| json!({ "x-embedding": space(model, 2), "type": "array" });
+    let normalized = |model: &str| {
+        let mut space = space(model, 1);
+        space["normalized"] = json!(true);
+        json!({ "x-embedding": space, "type": "array" })
+    };
+    // both models stay in the document, so no space changes
+    let keep = json!({ "$defs": { "keep": one(json!([space("m", 2), space("n", 2), space("o", 2)])) } });
+    let of = |minor, member: Value| document(minor, member, keep.clone());
+    let nullable = |model: &str| json!({ "anyOf": [bare(model), { "type": "null" }] });
+    let listed = |model: &str| json!({ "type": "array", "items": bare(model) });
+    let pair = |one: &str, other: &str| {
+        let (one, other) = (bare(one), bare(other));
+        json!({ "type": "object", "properties": { "a": one, "b": other }, "required": ["a", "b"] })
+    };
+    let tuple = |one: &str, other: &str| json!({ "type": "array", "prefixItems": [bare(one), bare(other)], "items": false, "minItems": 2 });
+    for (old, new) in [
+        (bare("m"), bare("n")),
+        (nullable("m"), nullable("n")),
+        (listed("m"), listed("n")),
+        (pair("m", "o"), pair("n", "o")),
+        (tuple("m", "n"), tuple("n", "m")),
+        (json!({ "$ref": "#/$defs/v" }), bare("n")),
+        (
+            json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2, "contains": { "not": { "const": 0 } } }),
+            bare("n"),
+        ),
+    ] {
+        let of = |minor, member: &Value| {
+            let mut document = of(minor, member.clone());
+            document["$defs"]["v"] = bare("m");
+            document
+        };
+        assert_eq!(
+            verdict(&of(0, &old), &of(1, &new)),
+            (Verdict::Breaking, vec!["/concepts/ask".to_owned()]),
+            "{old} {new}"
+        );
+        let titled = |mut member: Value| {
+            member["title"] = json!("Other words");
+            member
+        };
+        if old.get("$ref").is_none() {
+            assert_eq!(verdict(&of(0, &old), &of(1, &titled(old.clone()))).0, Verdict::Compatible, "{old}");
+        }
+    }
+    let one_number = json!({ "$defs": { "p": normalized("p"), "q": normalized("q") } });
+    let old = document(0, normalized("p"), one_number.clone());
+    assert_eq!(verdict(&old, &document(1, normalized("q"), one_number)).0, Verdict::Breaking);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod embedding;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -46,7 +46,12 @@ pub(super) struct Checker<'s, 'd> {
     faults: Vec<LocatedFault>,
     /// The spaces of every `x-embedding`.
     spaces: Spaces,
+    /// References that lead to no `x-embedding`.
+    without_vectors: HashSet<String>,
 }
+
+/// The reason that a keyword is refused where a schema tests.
+const IN_A_TEST: &str = "inside `not`, `if`, `contains` and `propertyNames` it has no meaning";
 
 type Checked = Result<(), LocatedFault>;
 
@@ -54,7 +59,8 @@ impl<'s, 'd> Checker<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, matchers: &'s Matchers) -> Self {
         let limits = matchers.limits();
         let (path, depths, faults) = (Vec::new(), HashMap::new(), Vec::new());
-        Checker { source, limits, matchers, path, patterns: 0, depths, faults, spaces: Spaces::new() }
+        let (spaces, without_vectors) = (Spaces::new(), HashSet::new());
+        Checker { source, limits, matchers, path, patterns: 0, depths, faults, spaces, without_vectors }
     }
 
     /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
@@ -139,15 +145,12 @@ impl<'s, 'd> Checker<'s, 'd> {
             Some(Holds::Schemas) => self.schemas(name, value, below),
             Some(Holds::NamedSchemas) => self.named_schemas(name, value, below),
             Some(Holds::Reference) => match value.as_str().map(|reference| self.source.resolve(reference)) {
-                Some(Ok(_)) => Ok(()),
-                Some(Err(fault)) => self.fail(fault),
+                Some(Ok(_)) if position.test => self.test_through(value.as_str().unwrap_or_default()),
+                Some(resolved) => resolved.map(drop).or_else(|fault| self.fail(fault)),
                 None => self.must(name, "a string"),
             },
             Some(Holds::FreeText | Holds::CodeList | Holds::Embedding) if position.test => {
-                self.fail(SchemaFault::RefusedKeyword {
-                    keyword: name.to_owned(),
-                    why: "inside `not`, `if`, `contains` and `propertyNames` it has no meaning",
-                })
+                self.fail(SchemaFault::RefusedKeyword { keyword: name.to_owned(), why: IN_A_TEST })
             }
             Some(Holds::FreeText) => self.free_text(map, value),
             Some(Holds::Embedding) => self.embedding(map, value),

@@ -21,7 +21,7 @@ use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
 use super::vocabulary::is_annotation;
 use super::{SchemaFault, SchemaLimits, pointer};
-use crate::vectors::{VectorType, equivalent};
+use crate::vectors::{ModelName, VectorType, equivalent};
 
 /// The mode in which a subschema is emitted; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,8 +81,8 @@ pub(super) struct Emitter<'s, 'd> {
     testing: bool,
     /// Faults of closing, where they are kept instead of ending the work.
     collected: Option<Vec<LocatedFault>>,
-    /// Plain JSON Schema stands in the place of `x-embedding`.
-    comparing: bool,
+    /// Plain JSON Schema stands in the place of `x-embedding`, and holds these models apart.
+    comparing: Option<&'s [ModelName]>,
 }
 
 impl<'s, 'd> Emitter<'s, 'd> {
@@ -97,7 +97,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
             nodes: 0,
             testing: false,
             collected: None,
-            comparing: false,
+            comparing: None,
         }
     }
 
@@ -107,8 +107,8 @@ impl<'s, 'd> Emitter<'s, 'd> {
     }
 
     /// The same for a comparison, which knows the keywords of JSON Schema.
-    pub(super) fn for_comparison(self) -> Self {
-        Emitter { comparing: true, ..self }
+    pub(super) fn for_comparison(self, apart: &'s [ModelName]) -> Self {
+        Emitter { comparing: Some(apart), ..self }
     }
 
     /// The faults that were kept.
@@ -202,9 +202,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
         let bare = is_bare(map);
         let types = if bare { json!("array") } else { json!(["array", "object"]) };
         let members = json!({ "model": true, "vector": true });
-        match VectorType::of(value, bare, self.source.references()) {
-            Ok(vector) if self.comparing => equivalent(vector.spaces(), bare),
-            Ok(_) if mode != Mode::Plain => {
+        match (VectorType::of(value, bare, self.source.references()), self.comparing) {
+            (Ok(vector), Some(apart)) => equivalent(vector.spaces(), bare, apart),
+            (Ok(_), None) if mode != Mode::Plain => {
                 json!({ "type": types, "properties": members, "x-embedding": value })
             }
             _ => json!({ "type": types, "properties": members }),

@@ -64,12 +64,14 @@ impl Space {
     }
 
     /// Plain JSON Schema for a vector of this space. Of normalized vectors it takes one alone: spaces are compared by name, so any stands
-    /// for all.
-    fn vector(&self) -> Value {
-        if self.normalized {
+    /// for all. It takes one alone of a model among `apart`, another one for each of them.
+    fn vector(&self, apart: &[ModelName]) -> Value {
+        let own = apart.iter().position(|model| *model == self.model);
+        if self.normalized || own.is_some() {
             let mut one = vec![json!(0); usize::from(self.dimensions)];
             if let Some(first) = one.first_mut() {
-                *first = json!(1);
+                // two documents have at most 32 models, so the length stays near enough to 1
+                *first = own.map_or(json!(1), |index| json!(1.0 + (index + 1) as f64 / 1_000_000.0));
             }
             return json!({ "const": one });
         }
@@ -110,13 +112,14 @@ pub(crate) fn read(value: &Value) -> Result<Vec<Space>, &'static str> {
 }
 
 /// Plain JSON Schema in the place of `x-embedding`, by which two versions are compared. It accepts what the keyword accepts, except that
-/// one normalized vector stands for all.
-pub(crate) fn equivalent(spaces: &[Space], bare: bool) -> Value {
+/// one normalized vector stands for all. So does one vector of each model `apart`: by it a comparison sees the models of vectors that do not
+/// name theirs.
+pub(crate) fn equivalent(spaces: &[Space], bare: bool, apart: &[ModelName]) -> Value {
     let named = spaces.iter().map(|space| {
-        let members = json!({ "model": { "const": space.model.as_str() }, "vector": space.vector() });
+        let members = json!({ "model": { "const": space.model.as_str() }, "vector": space.vector(apart) });
         json!({ "type": "object", "properties": members, "required": ["model", "vector"], "additionalProperties": false })
     });
-    let alone = || spaces.first().filter(|_| spaces.len() == 1).map(Space::vector);
+    let alone = || spaces.first().filter(|_| spaces.len() == 1).map(|space| space.vector(apart));
     let branches: Vec<Value> =
         if bare { alone().into_iter().collect() } else { alone().into_iter().chain(named).collect() };
     Value::Object(Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]))

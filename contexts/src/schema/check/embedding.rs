@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Checker};
-use crate::schema::vocabulary::is_annotation;
+use super::{Checked, Checker, IN_A_TEST};
+use crate::schema::SchemaFault;
+use crate::schema::fault::LocatedFault;
+use crate::schema::vocabulary::{Holds, is_annotation, keyword};
 use crate::vectors::{Spaces, VectorType};
 
 const ALONE: &str = "the only demand on its value, apart from `\"type\": \"array\"` and `\"items\": {\"type\": \"number\"}` next to it";
@@ -33,6 +35,34 @@ impl Checker<'_, '_> {
         self.within("models in the document", self.spaces.len(), crate::vectors::MAX_MODELS)
     }
 
+    /// Refuses a reference in a test that leads to a vector, directly or through others.
+    pub(super) fn test_through(&mut self, reference: &str) -> Checked {
+        let mut trail = vec![reference.to_owned()];
+        let mut next = 0;
+        while let Some(reference) = trail.get(next).cloned() {
+            next += 1;
+            if !self.without_vectors.insert(reference.clone()) {
+                continue;
+            }
+            if self.source.resolve(&reference).is_ok_and(|target| names_a_vector(target, &mut trail)) {
+                self.without_vectors.retain(|known| !trail.contains(known));
+                return self
+                    .fail(SchemaFault::RefusedKeyword { keyword: "x-embedding".to_owned(), why: IN_A_TEST });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if no fault was found so far.
+    pub(in crate::schema) fn is_sound(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Adds a fault of the schemas as a whole.
+    pub(in crate::schema) fn add(&mut self, fault: Option<LocatedFault>) {
+        self.faults.extend(fault);
+    }
+
     /// The spaces that the schemas checked so far name.
     pub(in crate::schema) fn spaces(&self) -> &Spaces {
         &self.spaces
@@ -42,4 +72,24 @@ impl Checker<'_, '_> {
 /// Returns true if the schema takes arrays alone.
 pub(in crate::schema) fn is_bare(map: &Map<String, Value>) -> bool {
     map.contains_key("type")
+}
+
+/// Returns true if `x-embedding` stands in the schema or below it; else adds the references from there.
+fn names_a_vector(schema: &Value, references: &mut Vec<String>) -> bool {
+    let Value::Object(map) = schema else { return false };
+    map.iter().any(|(name, value)| match (keyword(name), value) {
+        (Some(Holds::Embedding), _) => true,
+        (Some(Holds::Schema), schema) => names_a_vector(schema, references),
+        (Some(Holds::Schemas), Value::Array(list)) => {
+            list.iter().any(|schema| names_a_vector(schema, references))
+        }
+        (Some(Holds::NamedSchemas), Value::Object(named)) => {
+            named.values().any(|schema| names_a_vector(schema, references))
+        }
+        (Some(Holds::Reference), Value::String(reference)) => {
+            references.push(reference.clone());
+            false
+        }
+        _ => false,
+    })
 }
