@@ -20,7 +20,7 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 15900, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("contexts", 16560, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("contexts/import", 4500, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5800, [1, 0, 0, 0, 0, 0, 0, 0]),
     ("policies/engine", 10740, [0, 0, 0, 0, 0, 0, 0, 0]),
@@ -29,12 +29,12 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("authority/statement", 14880, [5, 2, 0, 0, 0, 0, 4, 0]),
     ("firewall/negotiation", 4450, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/approvals", 2964, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/scan", 1700, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/scan", 1780, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/inspect", 15050, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("authority/server", 15930, [2, 4, 0, 0, 0, 0, 0, 0]),
+    ("authority/server", 15960, [2, 4, 0, 0, 0, 0, 0, 0]),
     ("firewall/gateway", 32930, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("console", 6275, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("cli", 20340, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("cli", 20760, [0, 0, 0, 0, 0, 0, 0, 0]),
 ];
 
 const LINES_OF_A_FILE: usize = 400;

@@ -71,7 +71,7 @@ const STRONG: [&str; 6] = [
     r"\bbefore you can\b[^.\n]{0,60}\b(task|question|prompt)\b[^.\n]{0,40}\bdo the following",
 ];
 
-/// What a folded text, or a view of it, holds of the known wordings.
+/// Known wordings in a folded text, or in a view of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Wordings {
     pub(crate) markers: Markers,

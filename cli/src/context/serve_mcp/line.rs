@@ -30,7 +30,7 @@ const METHODS: [&str; 7] = [
 ];
 
 /// The meaning of a line.
-pub enum Line {
+pub enum RequestLine {
     /// A message.
     Message(Box<RxJsonRpcMessage<RoleServer>>),
     /// No message; this is the answer, without a line end.
@@ -39,7 +39,7 @@ pub enum Line {
     Nothing,
 }
 
-impl Line {
+impl RequestLine {
     /// Reads a line without its end, the way a gateway reads. The content of `check_message` is kept as its text, so that the tool judges
     /// what was sent and not what a lenient reader made of it.
     pub fn read(line: &[u8]) -> Self {
@@ -73,7 +73,7 @@ const fn code_of(fault: &Fault) -> i32 {
     }
 }
 
-fn message(line: &[u8], read: &[u8], value: &Json<'_>) -> Line {
+fn message(line: &[u8], read: &[u8], value: &Json<'_>) -> RequestLine {
     let member = |name: &str| value.as_object().and_then(|object| object.get(name));
     let text = |name: &str| member(name).and_then(Json::as_str);
     let is_known = text("method").is_some_and(|method| METHODS.contains(&method));
@@ -84,19 +84,21 @@ fn message(line: &[u8], read: &[u8], value: &Json<'_>) -> Line {
         {
             wrong_parameters()
         }
-        Ok(message) => Line::Message(Box::new(message)),
+        Ok(message) => RequestLine::Message(Box::new(message)),
         Err(_) if text("jsonrpc") != Some("2.0") || text("method").is_none() => {
             refused(line, INVALID_REQUEST, &"that is no message of JSON-RPC 2.0")
         }
-        Err(_) if member("id").is_none() => Line::Nothing,
+        Err(_) if member("id").is_none() => RequestLine::Nothing,
         Err(_) if is_known && !id_of(line).is_null() => wrong_parameters(),
         Err(_) => refused(line, INVALID_REQUEST, &"that is no request of MCP"),
     }
 }
 
-fn refused(line: &[u8], code: i32, why: &dyn fmt::Display) -> Line {
+fn refused(line: &[u8], code: i32, why: &dyn fmt::Display) -> RequestLine {
     let error = json!({"code": code, "message": why.to_string()});
-    Line::Refused(json!({"jsonrpc": "2.0", "id": id_of(line), "error": error}).to_string().into_bytes())
+    RequestLine::Refused(
+        json!({"jsonrpc": "2.0", "id": id_of(line), "error": error}).to_string().into_bytes(),
+    )
 }
 
 /// The id of a request as far as the line can be read; null without one, or with several.

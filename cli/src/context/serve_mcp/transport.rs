@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use super::line::{Line, MOST_BYTES};
+use super::line::{MOST_BYTES, RequestLine};
 
 /// The streams of one client. A task reads; it holds one message at most, and one line of bounded length.
 pub struct StrictTransport<W> {
@@ -75,20 +75,20 @@ async fn read_lines<W: AsyncWrite + Unpin>(
 ) -> io::Result<()> {
     while let Some(line) = next_line(&mut input).await? {
         match line {
-            Line::Message(message) => {
+            RequestLine::Message(message) => {
                 if messages.send(*message).await.is_err() {
                     break;
                 }
             }
-            Line::Refused(answer) => write_line(output, answer).await?,
-            Line::Nothing => {}
+            RequestLine::Refused(answer) => write_line(output, answer).await?,
+            RequestLine::Nothing => {}
         }
     }
     Ok(())
 }
 
 /// The next line; of one that is too long, the beginning is kept and the rest dropped.
-async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<RequestLine>> {
     let (mut line, mut is_too_long) = (Vec::new(), false);
     loop {
         let available = input.fill_buf().await?;
@@ -104,7 +104,11 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
         if is_last {
-            return Ok(Some(if is_too_long { Line::too_long(&line) } else { Line::read(&line) }));
+            return Ok(Some(if is_too_long {
+                RequestLine::too_long(&line)
+            } else {
+                RequestLine::read(&line)
+            }));
         }
     }
 }

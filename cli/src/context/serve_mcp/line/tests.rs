@@ -4,7 +4,9 @@ use super::*;
 
 /// Code and id of the answer to a line that is no message.
 fn refusal(line: &[u8]) -> (i64, Value) {
-    let Line::Refused(answer) = Line::read(line) else { panic!("taken: {}", String::from_utf8_lossy(line)) };
+    let RequestLine::Refused(answer) = RequestLine::read(line) else {
+        panic!("taken: {}", String::from_utf8_lossy(line))
+    };
     let answer: Value = serde_json::from_slice(&answer).unwrap();
     assert_eq!(answer["jsonrpc"], "2.0");
     (answer["error"]["code"].as_i64().unwrap(), answer["id"].clone())
@@ -63,10 +65,10 @@ fn requests_are_taken_and_notifications_are_not_answered() {
     for line in
         [&call(1, "list_codes", "{}"), unknown, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#]
     {
-        assert!(matches!(Line::read(line.as_bytes()), Line::Message(_)), "{line}");
+        assert!(matches!(RequestLine::read(line.as_bytes()), RequestLine::Message(_)), "{line}");
     }
     for line in ["", " \r", r#"{"jsonrpc":"2.0","method":"notifications/progress","params":5}"#] {
-        assert!(!matches!(Line::read(line.as_bytes()), Line::Refused(_)), "{line}");
+        assert!(!matches!(RequestLine::read(line.as_bytes()), RequestLine::Refused(_)), "{line}");
     }
 }
 
@@ -81,7 +83,7 @@ fn attack_content_that_a_lenient_reader_changes_reaches_the_check_as_it_was_sent
         "[1]",
     ] {
         let line = call(3, "check_message", &format!(r#"{{"context":"c:v1.0","content" : {content} }}"#));
-        let Line::Message(message) = Line::read(line.as_bytes()) else { panic!("{content}") };
+        let RequestLine::Message(message) = RequestLine::read(line.as_bytes()) else { panic!("{content}") };
         let JsonRpcMessage::Request(request) = *message else { panic!("{content}") };
         let ClientRequest::CallToolRequest(called) = request.request else { panic!("{content}") };
         assert_eq!(called.params.arguments.unwrap()["content"], content);
@@ -117,7 +119,7 @@ fn fuzz_changed_lines_are_read_or_refused_with_one_answer() {
                 _ => line.truncate(at.max(1)),
             }
         }
-        if let Line::Refused(answer) = Line::read(&line) {
+        if let RequestLine::Refused(answer) = RequestLine::read(&line) {
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             assert!(answer["error"]["code"].is_i64());
             assert!(!answer["id"].is_array() && !answer["id"].is_object());
