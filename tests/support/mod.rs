@@ -395,8 +395,10 @@ pub fn path(url: &str) -> String {
 pub fn plain_get(url: &str) -> Answer {
     let mut stream = TcpStream::connect(address(url)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(stream, "GET {} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", path(url), address(url))
-        .unwrap();
+    // in one piece: a TLS port answers the first bytes and closes
+    let request =
+        format!("GET {} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", path(url), address(url));
+    stream.write_all(request.as_bytes()).unwrap();
     Answer::read(&mut stream)
 }
 

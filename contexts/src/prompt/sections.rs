@@ -188,9 +188,11 @@ fn of_codes(context: &Context, list: &str) -> Option<Section> {
     for (index, code) in codes.iter().enumerate() {
         match name(code) {
             Some(text) => {
-                let lead = if section.entries.is_empty() { "\n" } else { " " };
+                // the first code begins the line on which the others stand
+                let parent = (!section.entries.is_empty()).then_some(0);
+                let lead = if parent.is_none() { "\n" } else { " " };
                 let rank = if index < FIRST_CODES { rank::FIRST_CODES } else { rank::CODES };
-                section.entries.push(Entry { lead, text, rank, parent: None, noun: "codes" });
+                section.entries.push(Entry { lead, text, rank, parent, noun: "codes" });
             }
             None => section.unshowable.push("codes"),
         }

@@ -113,6 +113,22 @@ fn what_does_not_fit_is_counted_and_names_the_tool_that_has_it() {
 }
 
 #[test]
+fn bug_of_a_code_that_stood_on_the_line_of_the_heading_where_a_longer_one_before_it_had_no_room() {
+    let codes: Vec<String> =
+        std::iter::once("x".repeat(120)).chain((0..60).map(|n| format!("c{n}"))).collect();
+    let document = json!({
+        "context": "urn:contexts:t:v1.0", "codes": {"l": codes},
+        "concepts": {"a": {"type": "object", "properties": {"b": {"type": "boolean"}}}},
+    });
+    let context = published(&document);
+    for tokens in 150..400 {
+        if let Ok(prompt) = render(&context, PromptStatus::Valid, Budget::of(tokens).unwrap()) {
+            is_of(&Read::of(&prompt), &context);
+        }
+    }
+}
+
+#[test]
 fn a_budget_below_the_head_is_refused_with_the_least_that_works() {
     let context = shipped("travel-v2.1");
     let refused = render(&context, PromptStatus::Valid, Budget::of(1).unwrap());
