@@ -21,6 +21,7 @@ export const TABLE = [
   ['GET', '/contexts', READ],
   ['GET', '/contexts/*', READ],
   ['GET', '/contexts/*/document.txt', READ],
+  ['GET', '/contexts/*/prompt.txt', READ],
   ['GET', '/compare', READ],
   ['GET', '/policies', READ],
   ['GET', '/policies/matrix.txt', READ],
