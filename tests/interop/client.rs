@@ -17,7 +17,7 @@ use semgate_certs::{
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_negotiation::{
     Endpoint, Features, FleetSecret, HandshakeRequest, Identity, LockKeys, LockQuestion, Minimum, Offer,
-    ResponderConfig, Sessions, SupportedContext, Trust,
+    ResponderConfig, Sessions, SupportedContext, Trust, VerifiedLock,
 };
 use semgate_statement::SigningIdentity;
 use serde_json::Value;
@@ -173,13 +173,9 @@ impl Server {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
-}
 
-#[test]
-fn the_python_client_shakes_hands_and_its_lock_holds() {
-    let (server, url) = start();
-    for more in [&[][..], &["sealed"]] {
-        let session = server.client(&url, "payment:v1.1", more);
+    /// The verified lock of a session on `payment:v1.1`.
+    fn held(&self, session: &Value) -> VerifiedLock {
         let question = LockQuestion {
             lock: session["lock"].as_str().unwrap_or_else(|| panic!("{session}")),
             initiator: A,
@@ -190,8 +186,16 @@ fn the_python_client_shakes_hands_and_its_lock_holds() {
             digest: &Digest::of(b"payment:v1.1"),
             now: now(),
         };
-        let held = server.sessions.locks.verify(&question).unwrap();
-        assert_eq!(session["expires_at"], held.expires_at());
+        self.sessions.locks.verify(&question).unwrap()
+    }
+}
+
+#[test]
+fn the_python_client_shakes_hands_and_its_lock_holds() {
+    let (server, url) = start();
+    for more in [&[][..], &["sealed"]] {
+        let session = server.client(&url, "payment:v1.1", more);
+        assert_eq!(session["expires_at"], server.held(&session).expires_at());
     }
 }
 
@@ -201,18 +205,7 @@ fn f0_52_the_python_client_agrees_on_one_embedding_model_and_its_lock_holds() {
     for more in [&["embedding:acme/mini", "embedding:other"][..], &["sealed", "embedding:acme/mini"]] {
         let session = server.client(&url, "payment:v1.1", more);
         assert_eq!(session["model"], "acme/mini", "{session}");
-        let question = LockQuestion {
-            lock: session["lock"].as_str().unwrap(),
-            initiator: A,
-            responder: B,
-            route: "orders",
-            authority: "authority.test",
-            urn: &urn("payment:v1.1"),
-            digest: &Digest::of(b"payment:v1.1"),
-            now: now(),
-        };
-        let held = server.sessions.locks.verify(&question).unwrap();
-        assert_eq!(held.model().unwrap().as_str(), "acme/mini");
+        assert_eq!(server.held(&session).model().unwrap().as_str(), "acme/mini");
     }
     assert_eq!(server.client(&url, "payment:v1.1", &["embedding:other"])["model"], Value::Null);
 }

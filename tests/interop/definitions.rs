@@ -2,12 +2,11 @@
 
 use crate::support;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{SEMGATE, Up, node, python};
+use support::{SEMGATE, Up, answered, node, python};
 
 const TRAVEL: &str = "urn:contexts:travel:v2.1";
 
@@ -16,27 +15,11 @@ fn client() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/python/src")
 }
 
-/// What the client's user is shown in this mode.
+/// The results that the client shows to its user in this mode.
 fn shown(up: &Up, mode: &str, calls: &[Value]) -> Value {
-    let mut child = Command::new(python::with_mcp())
-        .arg("-B")
-        .arg(python::script("definitions_client.py"))
-        .arg(SEMGATE)
-        .arg(&up.dir)
-        .arg(mode)
-        .env("PYTHONPATH", client())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{mode}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let mut program = Command::new(python::with_mcp());
+    program.arg("-B").arg(python::script("definitions_client.py")).arg(SEMGATE).arg(&up.dir).arg(mode);
+    answered(program.env("PYTHONPATH", client()), mode, calls)
 }
 
 fn call(name: &str, arguments: Value) -> Value {
@@ -159,7 +142,7 @@ fn three_lines_of_python_put_a_prompt_into_an_agent() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&served.body));
 }
 
-/// What the command line of the official inspector shows. An empty package stands for `napi-windows-process-start-time`, an optional one
+/// The output of the official inspector. An empty package stands for `napi-windows-process-start-time`, an optional one
 /// for Windows that npm does not have.
 fn inspected(up: &Up, words: &[&str]) -> Value {
     let home = node::installed("inspector");

@@ -2,14 +2,13 @@
 
 use crate::support;
 
-use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::people::Person;
-use support::{SEMGATE, Up, python, wait_for};
+use support::{SEMGATE, Up, answered, python, wait_for};
 
 pub(crate) const RULES: &str = r#"
 @id("ask") permit (principal in Group::"partners", action, resource is mcp::Initialize);
@@ -80,22 +79,9 @@ fn seen(address: SocketAddr, path: &str, mode: &str, calls: &[Value]) -> Value {
 
 /// The same with these words behind the address.
 fn asked(address: SocketAddr, path: &str, words: &[&str], calls: &[Value]) -> Value {
-    let mode = words.join(" ");
-    let mut child = Command::new(python::with_mcp())
-        .arg(python::script("mcp_client.py"))
-        .arg(format!("http://{address}{path}"))
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let mut program = Command::new(python::with_mcp());
+    program.arg(python::script("mcp_client.py")).arg(format!("http://{address}{path}")).args(words);
+    answered(&mut program, &words.join(" "), calls)
 }
 
 #[test]

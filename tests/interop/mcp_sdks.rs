@@ -3,15 +3,14 @@
 
 use crate::support;
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::{Ended, SEMGATE, Up, node};
+use support::{Ended, SEMGATE, Up, answered, node};
 
 const RULES: &str = r#"
 @id("ask") permit (principal in Group::"partners", action, resource is mcp::Initialize);
@@ -51,15 +50,7 @@ impl Client {
             _ => Command::new(rmcp()),
         };
         command.args([&format!("http://{address}/mcp"), self.mode]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
-        drop(input);
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{} {}: {said}", self.name, self.mode);
-        serde_json::from_slice(&output.stdout).unwrap()
+        answered(&mut command, &format!("{} {}", self.name, self.mode), calls)
     }
 }
 

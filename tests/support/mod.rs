@@ -391,6 +391,22 @@ pub fn path(url: &str) -> String {
     rest.find('/').map_or_else(|| "/".to_owned(), |at| rest[at..].to_owned())
 }
 
+/// The JSON that a program prints after it read these calls, a line each.
+///
+/// # Panics
+/// Where the program cannot start, fails, or prints no JSON; `mode` is named then.
+#[allow(dead_code)]
+pub fn answered(program: &mut Command, mode: &str, calls: &[Value]) -> Value {
+    let pipes = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// A GET without TLS.
 pub fn plain_get(url: &str) -> Answer {
     let mut stream = TcpStream::connect(address(url)).unwrap();

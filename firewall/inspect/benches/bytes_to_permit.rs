@@ -227,7 +227,7 @@ fn reading_a_score(concept: &str) -> PolicySource {
     source
 }
 
-/// What scores of text cost a message whose policies read none, and one whose policies read one of two texts, in turns.
+/// The cost of scores of text, in turns: no policy reads one, then a policy reads one of two texts.
 fn scores(view: &Arc<View>, sent: &Sent) {
     let sources = [
         PolicySource::shipped(),
