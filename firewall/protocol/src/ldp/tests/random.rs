@@ -1,8 +1,12 @@
 //! Whatever comes, nothing panics, and two messages never have one signed text.
 
 use super::*;
-use crate::a2a::cases;
 use proptest::prelude::*;
+
+/// `SEMGATE_FUZZ_CASES`, 256 without it.
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}
 
 fn leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
