@@ -96,6 +96,7 @@ impl Up {
             "--l8",
             "--a2a",
             "--a2h",
+            "--ldp",
             "--admin",
             "--people",
             "--console",

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
+use semgate_protocol::{Binding, PayloadMode};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::read::{SpanText, checked, fault, span, within};
+use super::read::{SpanText, checked, fault, one, span, text, within};
+use super::rules::{deny, fault as fault_of, key};
+use super::{ConfigFault, Part, RouteConfig};
 
 /// The longest life of a session without use, and the default: that of the protocol.
 const LONGEST_SESSION: u64 = 3_600_000;
@@ -27,6 +30,8 @@ pub struct LdpOptions {
     /// unsigned message passes, and a wrong signature does not.
     pub require_signature: Option<bool>,
     /// The poorest payload mode that a session may agree on.
+    #[serde(with = "one")]
+    #[schemars(with = "String")]
     pub min_payload_mode: PayloadMode,
     /// The longest life of a session without use.
     #[serde(serialize_with = "span", deserialize_with = "within::<_, 1_000, LONGEST_SESSION>")]
@@ -79,19 +84,35 @@ pub struct LdpDomain {
     pub trusted_peers: Vec<String>,
 }
 
-/// Payload mode of LDP, from the poorest to the richest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PayloadMode {
-    /// Mode 0: free text.
-    Text,
-    /// Mode 1: an object with a task type and an instruction, or a concept of a context.
-    #[default]
-    SemanticFrame,
-    /// Mode 2: a frame with embeddings.
-    EmbeddingHints,
-    /// Mode 3: a graph.
-    SemanticGraph,
+text!(
+    PayloadMode,
+    "`text`, `semantic_frame`, `embedding_hints` or `semantic_graph`",
+    PayloadMode::parse,
+    |mode| mode.as_str().to_owned()
+);
+
+/// Checks the options of a route of LDP.
+///
+/// # Errors
+/// Refuses a route without a pinned card, text as the poorest mode where the route admits none, and a receiver outside of every
+/// trust domain.
+pub(super) fn check(route: &RouteConfig) -> Result<(), ConfigFault> {
+    if route.binding != Binding::Ldp {
+        return Ok(());
+    }
+    let ldp = &route.ldp;
+    deny(ldp.identity_card.is_none(), || {
+        ConfigFault::missing(key(route, "identity_card"), "only what the delegate's pinned card lists may pass")
+    })?;
+    let text = route.agent.admit.contains(&Part::Text);
+    deny(ldp.min_payload_mode == PayloadMode::Text && !text, || {
+        fault_of(route, "min_payload_mode", "a mode with a schema, unless `admit` lists `text`")
+    })?;
+    let domains = &ldp.trust_domains;
+    let held = domains.iter().any(|domain| domain.agents.contains(&route.receiver));
+    deny(!domains.is_empty() && !held, || {
+        fault_of(route, "trust_domains", "domains of which one lists the receiver")
+    })
 }
 
 fn secrets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LdpSecret>, D::Error> {
@@ -123,3 +144,7 @@ fn once<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut seen = HashSet::new();
     names.all(|name| seen.insert(name))
 }
+
+#[cfg(test)]
+#[path = "ldp_tests.rs"]
+mod tests;
