@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    JoinedTexts, Pointer, RpcId,
+    Dialogue, JoinedTexts, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -22,11 +22,13 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// LDP over HTTP.
+    Ldp,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
+    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -38,6 +40,7 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Ldp => "ldp",
         }
     }
 
@@ -167,6 +170,10 @@ pub struct Threads<'j> {
     pub pushes: Vec<(&'j str, &'j str)>,
     /// The page that a request for a list of tasks asks for.
     pub page: Option<Page<'j>>,
+    /// The task that a request begins under an id of its caller's choice.
+    pub begins: Option<&'j str>,
+    /// True if the answer is about the task, and so under its context. A2A's operation tells the same.
+    pub asks: bool,
 }
 
 /// The task and conversation of a message.
@@ -314,6 +321,8 @@ pub struct Message<'j> {
     pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
+    /// Its session and signature.
+    pub dialogue: Dialogue<'j>,
 }
 
 impl<'j> Message<'j> {
@@ -346,6 +355,7 @@ impl<'j> Message<'j> {
             chunk: None,
             joined_texts: Vec::new(),
             pieces: Vec::new(),
+            dialogue: Dialogue::default(),
         }
     }
 
