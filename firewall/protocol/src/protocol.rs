@@ -86,6 +86,11 @@ pub trait Protocol: fmt::Debug + Sync {
         None
     }
 
+    /// The task of a refused request whose client may ask about it afterwards.
+    fn refused_task<'e>(&self, _echo: &'e Echo) -> Option<RefusedTask<'e>> {
+        None
+    }
+
     /// Marks the members of a message that are removed before it is judged.
     fn remove<'j>(&self, _walk: &mut Walk<'_, 'j>, _json: &'j Json<'j>) {}
 
@@ -241,6 +246,15 @@ pub struct RefusalDraft<'r> {
     pub timestamp: &'r str,
     /// The secret that signs the receiver's messages.
     pub secret: Option<&'r Secret>,
+}
+
+/// The task of a refused request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedTask<'e> {
+    /// The request would have begun it.
+    Begun(&'e str),
+    /// The request asked about it.
+    AskedFor(&'e str),
 }
 
 /// A failure that an agent reports in its own words, without those words.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Asked, Base, Binding, Call, Echo, Form, GatewayAnswer, HttpTraits, Instance, Message, MessageFault,
-    Pointer, Protocol, Reading, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, SessionRef,
+    Pointer, Protocol, Reading, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes, SessionRef,
     SessionStep, StreamRules, Traits, Turns, Vocabulary, a2a, mcp,
     member::{Read, object, prefer_duplicate},
     removal::{Walk, ldp_message},
@@ -83,6 +83,10 @@ impl Protocol for Ldp {
 
     fn refusal(&self, draft: &RefusalDraft<'_>, echo: &Echo) -> Option<Vec<u8>> {
         refusal::write(draft, echo)
+    }
+
+    fn refused_task<'e>(&self, echo: &'e Echo) -> Option<RefusedTask<'e>> {
+        refusal::task(echo)
     }
 
     fn remove<'j>(&self, walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
