@@ -88,6 +88,8 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ),
     ("require_signature", "require_signature = true", &[LDP]),
     ("min_payload_mode", "min_payload_mode = \"semantic_graph\"", &[LDP]),
+    ("max_delegation_depth", "max_delegation_depth = 2", &[LDP]),
+    ("session_tokens", "session_tokens = 50000", &[LDP]),
     ("session_ttl", "session_ttl = \"5m\"", &[LDP]),
     (
         "trust_domains",

@@ -37,6 +37,10 @@ pub struct LdpOptions {
     #[serde(serialize_with = "span", deserialize_with = "within::<_, 1_000, LONGEST_SESSION>")]
     #[schemars(with = "SpanText")]
     pub session_ttl: Duration,
+    /// The most delegations that a contract may allow after the first; `None` leaves it to contracts.
+    pub max_delegation_depth: Option<u64>,
+    /// Tokens that the tasks of one session may use together; `None` leaves it to contracts.
+    pub session_tokens: Option<u64>,
     /// Trust domains of LDP. Without any, all agents are in one domain, `default`.
     #[serde(deserialize_with = "domains")]
     pub trust_domains: Vec<LdpDomain>,
@@ -50,6 +54,8 @@ impl Default for LdpOptions {
             require_signature: None,
             min_payload_mode: PayloadMode::default(),
             session_ttl: Duration::from_millis(LONGEST_SESSION),
+            max_delegation_depth: None,
+            session_tokens: None,
             trust_domains: Vec::new(),
         }
     }

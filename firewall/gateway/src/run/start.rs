@@ -207,6 +207,7 @@ pub(super) fn route(route: &RouteConfig, files: &RouteFiles, url: &str) -> Arc<R
             unnamed_tools: route.mcp.unnamed_tools,
             null_arguments: route.mcp.null_arguments,
             meta: owned.meta.clone(),
+            dialogue: files.rules(route, url),
         },
     })
 }

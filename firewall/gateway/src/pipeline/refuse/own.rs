@@ -34,7 +34,7 @@ pub(crate) fn in_own_form(refusal: &Refusal, speaker: &Speaker<'_>, decision: De
         code: refusal.code().as_str(),
         text: &text,
         problem: &problem,
-        failure: refusal.agent_failure(),
+        failure: refusal.failure(),
         sender: speaker.name,
         message_id: id,
         timestamp: &timestamp,
