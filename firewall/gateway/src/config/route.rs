@@ -93,10 +93,19 @@ impl RouteConfig {
     /// URL for callers on this machine, without a path: of the listener, or the socket.
     #[must_use]
     pub fn url(&self) -> String {
-        match &self.listen {
-            Listen::Tcp(address) if self.plain_sender.is_some() => format!("http://{address}"),
-            Listen::Tcp(address) => format!("https://{address}"),
-            Listen::Quic(_) | Listen::Unix(_) => self.listen.to_string(),
+        self.url_at(&self.listen)
+    }
+
+    /// The same for a listener that is bound there.
+    pub(crate) fn url_at(&self, listen: &Listen) -> String {
+        let scheme = match (self.binding.protocol().traits().signs_messages, &self.plain_sender) {
+            (true, _) => "tls",
+            (false, Some(_)) => "http",
+            (false, None) => "https",
+        };
+        match listen {
+            Listen::Tcp(address) => format!("{scheme}://{address}"),
+            Listen::Quic(_) | Listen::Unix(_) => listen.to_string(),
         }
     }
 
