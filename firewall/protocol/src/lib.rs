@@ -8,6 +8,7 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
 mod fault;
 mod gateway_answer;
@@ -23,6 +24,7 @@ pub mod removal;
 mod rpc;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};
