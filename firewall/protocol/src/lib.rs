@@ -13,6 +13,7 @@ mod content;
 mod fault;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
 pub mod mcp;
 mod member;
