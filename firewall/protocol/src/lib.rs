@@ -8,10 +8,12 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
 mod fault;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
 pub mod mcp;
 mod member;
@@ -23,6 +25,7 @@ pub mod removal;
 mod rpc;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};

@@ -22,11 +22,13 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// IAC: signed messages over QUIC.
+    Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
+    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -38,6 +40,7 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Iac => "iac",
         }
     }
 

@@ -4,6 +4,7 @@ use crate::{
     Asked, Binding, Call, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId,
     a2a::{self, AgentError, Operation, TaskList},
     a2h::A2h,
+    iac::Iac,
     mcp::{self, Mcp},
     native::L8,
     removal::Walk,
@@ -176,6 +177,7 @@ impl Binding {
             Self::A2a => &a2a::JSON_RPC,
             Self::Mcp => &Mcp,
             Self::A2h => &A2h,
+            Self::Iac => &Iac,
         }
     }
 }
