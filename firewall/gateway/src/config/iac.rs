@@ -111,6 +111,7 @@ pub(super) fn check(route: &RouteConfig) -> Result<(), ConfigFault> {
         ("api_key_header", route.api_key_header.is_some()),
         ("upstream_http2", route.agent.upstream_http2),
         ("handshake", route.agent.handshake.is_some()),
+        ("answer_from_code_lists", route.speech.answer_from_code_lists),
     ];
     if let Some((name, _)) = strange.into_iter().find(|(_, set)| *set) {
         return wrong(name, "left out: each message is signed by its sender, and none travels over HTTP");

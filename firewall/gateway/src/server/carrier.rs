@@ -9,13 +9,32 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use quinn::{Connection, ReadToEndError, SendStream, VarInt};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::Mutex;
 
 /// Bytes of the longest length: five groups of seven bits.
 const LENGTH: usize = 5;
 /// Bytes of one read from a byte stream.
 const READ: usize = 16 * 1024;
+
+/// Both halves.
+pub(crate) struct Carrier {
+    pub(crate) reader: FrameReader,
+    pub(crate) writer: FrameWriter,
+}
+
+impl Carrier {
+    /// A connection of QUIC.
+    pub(crate) fn quic(connection: Connection) -> Self {
+        Self { reader: FrameReader::Quic(connection.clone()), writer: FrameWriter::Quic(connection) }
+    }
+
+    /// A byte stream.
+    pub(crate) fn bytes(stream: impl AsyncRead + AsyncWrite + 'static) -> Self {
+        let (reader, writer) = split(stream);
+        Self { reader: FrameReader::bytes(reader), writer: FrameWriter::bytes(writer) }
+    }
+}
 
 /// One frame as it arrived.
 #[derive(Debug, PartialEq, Eq)]
