@@ -32,6 +32,8 @@ impl Protocol for Iac {
             calls_tools: false,
             names_context_in_replies: false,
             answered_here: false,
+            signs_messages: true,
+            answers_freely: true,
             claim_hint: " in `l9` of the payload",
             version_hint: a2a::VERSION_HINT,
             form_hint: "send exactly what docs/spec/iac-binding.md lists, and nothing else",
