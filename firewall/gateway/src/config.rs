@@ -8,6 +8,7 @@ mod approvals;
 mod channels;
 mod fault;
 mod handshake;
+mod iac;
 mod kinds;
 mod ldp;
 mod limits;
@@ -47,6 +48,7 @@ pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConf
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
 pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
+pub use iac::{Congestion, IacOptions};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

@@ -8,12 +8,14 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
 mod dialogue;
 mod echo;
 mod fault;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
 pub mod ldp;
 pub mod mcp;
@@ -27,6 +29,7 @@ mod rpc;
 mod seal;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
 pub use dialogue::{Bounds, Dialogue, PayloadMode, SessionRef, SessionStep, SessionTerms, Submission, Usage};

@@ -24,11 +24,13 @@ pub enum Binding {
     A2h,
     /// LDP over HTTP.
     Ldp,
+    /// IAC: signed messages over QUIC.
+    Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp];
+    pub const ALL: [Self; 6] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -41,6 +43,7 @@ impl Binding {
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
             Self::Ldp => "ldp",
+            Self::Iac => "iac",
         }
     }
 
