@@ -10,6 +10,7 @@ pub mod a2h;
 mod call;
 mod content;
 mod fault;
+mod format;
 mod gateway_answer;
 pub mod header;
 mod joined_texts;
@@ -21,11 +22,13 @@ mod pointer;
 mod protocol;
 pub mod removal;
 mod rpc;
+mod sstp;
 mod text;
 pub mod trace;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};
+pub use format::{ContentFormat, Otherwise, Party, PartySide};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{

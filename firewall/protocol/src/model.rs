@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    JoinedTexts, Pointer, RpcId,
+    ContentFormat, JoinedTexts, Otherwise, Party, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -128,6 +128,8 @@ pub struct Reading<'r> {
     pub meta: &'r crate::MetaKeys,
     /// Read content that names no concept anywhere as one instance without a name, in place of a gap.
     pub untyped: bool,
+    /// Formats of content that the route admits.
+    pub formats: &'r [ContentFormat],
 }
 
 /// The context that a message claims. Nothing here has been looked up yet.
@@ -150,6 +152,8 @@ pub enum Vocabulary {
     Context,
     /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
     Protocol,
+    /// The context of a format of content that the route admits. The binding named it, the message did not.
+    Format(ContentFormat),
 }
 
 /// Ids that a message refers to, as written and unproved. A request asks about them; an answer names them.
@@ -303,6 +307,12 @@ pub struct Message<'j> {
     pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
+    /// Agents that content names as sender or receiver.
+    pub parties: Vec<Party<'j>>,
+    /// Instances that a format's context judges unless the message's context defines their name.
+    pub otherwise: Vec<Otherwise>,
+    /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
+    pub questions: usize,
 }
 
 impl<'j> Message<'j> {
@@ -334,6 +344,9 @@ impl<'j> Message<'j> {
             chunk: None,
             joined_texts: Vec::new(),
             pieces: Vec::new(),
+            parties: Vec::new(),
+            otherwise: Vec::new(),
+            questions: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Messages, and the claim that a message or artifact carries.
 
 use super::{
-    frame::{Frame, METADATA, note},
+    frame::{Frame, METADATA, Voice, note},
     part,
 };
 use crate::{
@@ -90,10 +90,49 @@ pub(super) fn message<'j>(
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not a role of this version"))?;
     let row = rows(role)
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role of the sender here"))?;
-    let performative = claim(metadata, path, location, row, frame, out)?;
-    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    let claimed = claim(metadata, path, location, row, frame, out)?;
+    let parts = required(parts, path, "parts")?;
+    let performative = spoken(parts, path, Spoken { row, claimed }, frame)?;
+    let repeats = role == Role::User && location.starts_with("/result");
+    part::parts(parts, path, Voice { performative, repeats }, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
     Ok(MessageHead { id: message_id, performative, own })
+}
+
+/// The performatives that a message may have, and the one that its claim or its role gives it.
+#[derive(Clone, Copy)]
+pub(super) struct Spoken {
+    pub row: Row,
+    pub claimed: Claimed,
+}
+
+/// The performative of a list of parts. A part that states one by itself takes precedence over the default.
+///
+/// # Errors
+/// A part that states another performative than the claim chose, or one that the mapping does not allow.
+pub(super) fn spoken<'j>(
+    parts: &'j [Json<'j>],
+    path: &str,
+    spoken: Spoken,
+    frame: &Frame<'_>,
+) -> Read<Performative> {
+    let Spoken { row, claimed } = spoken;
+    let Some((speech, at)) = part::speech(parts, path, frame)? else { return Ok(claimed.performative) };
+    if claimed.chosen && claimed.performative != speech.performative {
+        return Err(MessageFault::malformed(at, "states another performative than the claim"));
+    }
+    if !row.allowed.contains(speech.performative) {
+        return Err(MessageFault::malformed(at, "states a performative that is not allowed here"));
+    }
+    Ok(speech.performative)
+}
+
+/// The performative of a claim.
+#[derive(Clone, Copy)]
+pub(super) struct Claimed {
+    pub performative: Performative,
+    /// True if the claim names it.
+    pub chosen: bool,
 }
 
 /// Checks the `kind` of a 0.3 object.
@@ -104,7 +143,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object expected here"))
 }
 
-/// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
+/// Reads `metadata`: empty or the claim, and anything else where the route admits data.
 pub(super) fn claim<'j>(
     metadata: Option<&'j Json<'j>>,
     path: &str,
@@ -112,8 +151,9 @@ pub(super) fn claim<'j>(
     row: Row,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
-) -> Read<Performative> {
-    let Some(metadata) = metadata else { return Ok(row.default) };
+) -> Read<Claimed> {
+    let unclaimed = Claimed { performative: row.default, chosen: false };
+    let Some(metadata) = metadata else { return Ok(unclaimed) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
     let claim_json = members.get(frame.reading.extension);
@@ -123,7 +163,7 @@ pub(super) fn claim<'j>(
     if !frame.reading.admit.data {
         frame.passes(members, &path)?;
     }
-    let performative = match claim_json {
+    let read = match claim_json {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
         Some(value) => claimed(
             value,
@@ -132,13 +172,13 @@ pub(super) fn claim<'j>(
             row,
             out,
         )?,
-        None => row.default,
+        None => unclaimed,
     };
     let more = members.len() > usize::from(claim_json.is_some());
     if more && frame.reading.admit.data {
-        frame.say(METADATA, members, performative, &path, out)?;
+        frame.say(METADATA, members, read.performative, &path, out)?;
     }
-    Ok(performative)
+    Ok(read)
 }
 
 fn claimed<'j>(
@@ -147,14 +187,14 @@ fn claimed<'j>(
     location: &'static str,
     row: Row,
     out: &mut Message<'j>,
-) -> Read<Performative> {
-    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
+) -> Read<Claimed> {
+    let (mut urn, mut digest, mut lock, mut choice) = (None, None, None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
             "context" => urn = Some(string(value, path, key)?),
             "digest" => digest = Some(string(value, path, key)?),
             "lock" => lock = Some(id(value, path, key)?),
-            "performative" => performative = chosen(string(value, path, key)?, path, row)?,
+            "performative" => choice = Some(chosen(string(value, path, key)?, path, row)?),
             _ => return unknown(path, key),
         }
     }
@@ -163,7 +203,7 @@ fn claimed<'j>(
     } else if digest.is_some() || lock.is_some() {
         return Err(MessageFault::malformed(path, "holds a digest or lock without a context"));
     }
-    Ok(performative)
+    Ok(Claimed { performative: choice.unwrap_or(row.default), chosen: choice.is_some() })
 }
 
 /// F0-10: the mapping decides; metadata chooses only among what its row allows.
