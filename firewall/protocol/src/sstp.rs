@@ -150,7 +150,7 @@ impl<'j> L9<'j> {
         };
         push(instance(of, "header", "/header", header.object), setting.reading, out)?;
         let data = "/payload/data";
-        let own = header.subprotocol.map(|subprotocol| subprotocol.term(header.kind));
+        let own = header.subprotocol.map(|subprotocol| subprotocol.term(header.kind, self.data));
         match (own, level) {
             (Some(term), Level::Round) => push(instance(of, term, data, self.data), setting.reading, out),
             (own, _) => {

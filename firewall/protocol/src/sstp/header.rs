@@ -49,14 +49,17 @@ impl Subprotocol {
         }
     }
 
-    /// The concept of its data. SAB has one for each phase.
-    pub fn term(self, kind: Kind) -> &'static str {
+    /// The concept of its data. SAB has one for each phase; only data of a session that began names it.
+    pub fn term(self, kind: Kind, data: &Object<'_>) -> &'static str {
+        let context = || data.get("semantic_context").and_then(Json::as_object);
         match (self, kind) {
             (Self::Siep, _) => "siep",
             (Self::Cip, _) => "cip",
             (Self::Tfp, _) => "tfp",
             (Self::Sab, Kind::Commit) => "sab_commit",
-            (Self::Sab, Kind::Intent) => "sab_intent",
+            (Self::Sab, _) if context().is_some_and(|context| context.get("session_id").is_none()) => {
+                "sab_intent"
+            }
             (Self::Sab, _) => "sab_negotiate",
         }
     }
