@@ -32,7 +32,7 @@ pub use format::{ContentFormat, Otherwise, Party, PartySide};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{
-    Admit, Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
+    Admit, Binding, Claim, Gap, Instance, Message, Once, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
     Threads, Unadmitted, Vocabulary,
 };
 pub use pointer::{Base, Pointer};

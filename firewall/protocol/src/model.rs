@@ -240,6 +240,15 @@ impl Instance<'_> {
     }
 }
 
+/// The stamp and ids of a message that counts once. The binding ensures that the sender's signature covers them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Once<'j> {
+    /// The time at which the sender signed the message, in seconds since the Unix epoch, if the protocol states it.
+    pub at: Option<u64>,
+    /// The ids that together occur once for this sender.
+    pub ids: Vec<&'j str>,
+}
+
 /// A location in the content that names no concept.
 #[derive(Clone, Debug)]
 pub struct Gap<'j> {
@@ -277,6 +286,8 @@ pub struct Message<'j> {
     pub sender_id: Option<&'j str>,
     /// The receiver that the message names; `None` where the protocol leaves that to the connection.
     pub receiver_id: Option<&'j str>,
+    /// In bindings with signed messages: the stamp and ids by which a repetition is refused.
+    pub once: Option<Once<'j>>,
     /// The speech act of the message as a whole.
     pub performative: Performative,
     /// Every context claim, in document order: at most one in a request.
@@ -330,6 +341,7 @@ impl<'j> Message<'j> {
             message_id: "",
             sender_id: None,
             receiver_id: None,
+            once: None,
             performative,
             claims: Vec::new(),
             instances: Vec::new(),
