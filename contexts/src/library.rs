@@ -11,6 +11,7 @@ static DOCUMENTS: [(&str, &[u8]); 12] = [
     ("payment-v1.1", include_bytes!("../library/payment-v1.1.json")),
     ("payment-v2.0", include_bytes!("../library/payment-v2.0.json")),
     ("snl-v1.0", include_bytes!("../library/snl-v1.0.json")),
+    ("sstp-v1.0", include_bytes!("../library/sstp-v1.0.json")),
     ("supplyChain-v1.0", include_bytes!("../library/supplyChain-v1.0.json")),
     ("travel-v2.1", include_bytes!("../library/travel-v2.1.json")),
     ("travel-v2.2", include_bytes!("../library/travel-v2.2.json")),

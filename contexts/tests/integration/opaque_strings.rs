@@ -62,7 +62,7 @@ fn takes(schema: &Map<String, Value>, text: &str) -> bool {
 #[test]
 fn bug_an_opaque_string_of_a_protocol_took_prose_that_no_policy_saw_as_free_text() {
     let mut open = Vec::new();
-    for name in ["a2a-v1.0", "a2h-v1.0", "iac-v1.0", "mcp-v1.0", "snl-v1.0"] {
+    for name in ["a2a-v1.0", "a2h-v1.0", "iac-v1.0", "mcp-v1.0", "snl-v1.0", "sstp-v1.0"] {
         let bytes = library::all().iter().find(|(of, _)| *of == name).unwrap().1;
         let document: Value = serde_json::from_slice(bytes).unwrap();
         let mut found = Vec::new();

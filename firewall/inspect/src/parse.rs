@@ -16,7 +16,7 @@ use semgate_contexts::{
     json::{self, Json},
 };
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Pointer, Protocol, Reading,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol, Reading,
     Reply, ReplyTo, RpcId, Vocabulary, header,
 };
 
@@ -107,6 +107,7 @@ pub(crate) fn parsed<'c, 'j>(
         Target::Known(named) => unnamed_tool(case, named, &mut message)?,
         _ => None,
     };
+    settle_terms(case, &target, &mut message);
     Ok(Parsed { case, message, target, digests, unnamed })
 }
 
@@ -141,6 +142,20 @@ fn unnamed_tool<'j>(
     Ok(Some(tool))
 }
 
+/// Gives each instance whose name the context does not define to the format that carries it.
+fn settle_terms(case: &Inspection<'_>, target: &Target<'_>, message: &mut Message<'_>) {
+    for Otherwise { instance, format, term } in &message.otherwise {
+        let Some(instance) = message.instances.get_mut(*instance) else { continue };
+        let defines = |named: &Named| {
+            !case.generation.is_house(named.urn()) && named.context().term(instance.name).is_some()
+        };
+        if !matches!(target, Target::Known(named) if defines(named)) {
+            instance.of = Vocabulary::Format(*format);
+            instance.name = term;
+        }
+    }
+}
+
 /// Parameters of every binding's reader.
 pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
     Reading {
@@ -153,6 +168,7 @@ pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
         tenant: case.route.tenant.as_deref(),
         meta: &case.route.options.meta,
         untyped: case.route.options.untyped.is_some(),
+        formats: &case.route.options.formats,
     }
 }
 

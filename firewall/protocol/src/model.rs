@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    Dialogue, JoinedTexts, Pointer, RpcId,
+    ContentFormat, Dialogue, JoinedTexts, Otherwise, Party, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -134,6 +134,8 @@ pub struct Reading<'r> {
     pub meta: &'r crate::MetaKeys,
     /// Read content that names no concept anywhere as one instance without a name, in place of a gap.
     pub untyped: bool,
+    /// Formats of content that the route admits.
+    pub formats: &'r [ContentFormat],
 }
 
 /// The context that a message claims. Nothing here has been looked up yet.
@@ -156,6 +158,8 @@ pub enum Vocabulary {
     Context,
     /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
     Protocol,
+    /// The context of a format of content that the route admits. The binding named it, the message did not.
+    Format(ContentFormat),
 }
 
 /// Ids that a message refers to, as written and unproved. A request asks about them; an answer names them.
@@ -326,6 +330,12 @@ pub struct Message<'j> {
     pub pieces: Vec<Piece<'j>>,
     /// Its session and signature.
     pub dialogue: Dialogue<'j>,
+    /// Agents that content names as sender or receiver.
+    pub parties: Vec<Party<'j>>,
+    /// Instances that a format's context judges unless the message's context defines their name.
+    pub otherwise: Vec<Otherwise>,
+    /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
+    pub questions: usize,
 }
 
 impl<'j> Message<'j> {
@@ -359,6 +369,9 @@ impl<'j> Message<'j> {
             joined_texts: Vec::new(),
             pieces: Vec::new(),
             dialogue: Dialogue::default(),
+            parties: Vec::new(),
+            otherwise: Vec::new(),
+            questions: 0,
         }
     }
 

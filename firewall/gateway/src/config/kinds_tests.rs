@@ -100,6 +100,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("card", "card = \"rebuilt\"", &[A2A]),
     ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2A]),
     ("card_texts", "card_texts = true", &[A2A]),
+    ("sstp", "sstp = true", &[A2A]),
     ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2A, MCP, LDP]),
     (
         "push",

@@ -195,6 +195,8 @@ pub struct A2aOptions {
     pub card_texts: bool,
     /// Listener for the agent's own notifications; `None` refuses push configurations.
     pub push: Option<PushConfig>,
+    /// Reads data parts that hold SSTP L9 objects as such; otherwise they are data without a concept.
+    pub sstp: bool,
 }
 
 impl Default for A2aOptions {
@@ -207,6 +209,7 @@ impl Default for A2aOptions {
             card_from: None,
             card_texts: false,
             push: None,
+            sstp: false,
         }
     }
 }
