@@ -1,7 +1,7 @@
 //! The client of iac-rs, unmodified: `client ADDRESS SEED`.
 //!
-//! Each line of standard input is a message to send: `{from, to, type, payload, timestamp?, msg_id?, session_id?, extra?}`. A line is printed
-//! for each that was sent, with the bytes that were signed and sent, and for each that came.
+//! Each line of standard input is a message to send: `{from, to, type, payload, timestamp?, msg_id?, session_id?, extra?}`. Two lines are
+//! printed for each, the error of `send` and the bytes that were signed, and one for each message that came.
 
 use std::sync::Arc;
 
@@ -37,12 +37,10 @@ async fn main() -> Result<()> {
         message.session_id = asked["session_id"].as_u64().unwrap_or_default();
         message.extra_data = hex::decode(text("extra"))?;
         message.sign(&signer)?;
-        let (id, bytes) = (message.msg_id, hex::encode(message.serialize()?));
+        let bytes = hex::encode(message.serialize()?);
         let sent = client.send(message).await;
-        println!(
-            "{}",
-            json!({"sent": id, "bytes": bytes, "error": sent.err().map(|error| error.to_string())})
-        );
+        println!("{}", json!({"unsent": sent.err().map(|error| error.to_string())}));
+        println!("{}", json!({"sent": bytes}));
     }
     Ok(())
 }

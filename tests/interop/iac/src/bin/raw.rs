@@ -1,4 +1,4 @@
-//! A peer that sends what no well-behaved one sends: `raw call ADDRESS [ed25519|early]` or `raw serve ADDRESS`.
+//! A peer that sends what no well-behaved one sends: `raw call ADDRESS [ed25519|early]` or `raw serve ADDRESS [ed25519]`.
 //!
 //! Each line of standard input is a stream of its own: `{"frame": HEX}` in one direction, `{"asking": HEX}` in both; `{"close": true}` closes
 //! the connection and `{"open": HEX}` begins a stream that never ends. A line is printed for each connection, for each stream that came, as
@@ -7,10 +7,11 @@
 use std::sync::{Arc, Mutex};
 
 use iac_rs::prelude::{Result, init_client, init_server};
-use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, Connection, Endpoint, SendStream};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{ClientConfig, Connection, Endpoint, SendStream, ServerConfig};
+use rcgen::{CertificateParams, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
@@ -24,7 +25,8 @@ async fn main() -> Result<()> {
     let newest: Arc<Mutex<Option<Connection>>> = Arc::default();
     match words[0].as_str() {
         "serve" => {
-            let endpoint = Endpoint::server(init_server()?, words[1].parse()?)?;
+            let config = if words.len() > 2 { with_ed25519_certificate()? } else { init_server()? };
+            let endpoint = Endpoint::server(config, words[1].parse()?)?;
             println!("{}", json!({"serves": words[1]}));
             let newest = Arc::clone(&newest);
             tokio::spawn(async move {
@@ -134,6 +136,21 @@ async fn call(address: &str, mode: &str) -> Result<Connection> {
             Ok(connecting.await?)
         }
     }
+}
+
+/// The configuration of the stock server with a certificate of the other kind.
+fn with_ed25519_certificate() -> Result<ServerConfig> {
+    let key = KeyPair::generate_for(&rcgen::PKCS_ED25519)?;
+    let certificate = CertificateParams::new(vec!["localhost".to_owned()])?.self_signed(&key)?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )?;
+    Ok(ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(config)?)))
 }
 
 /// A configuration that takes any certificate, whose key is an Ed25519 one in that mode.

@@ -1,10 +1,11 @@
 //! The server of iac-rs, unmodified: `server ADDRESS SEED NAME KEY…`, which trusts these keys.
 //!
-//! Prints each message that it handles, and answers it with a Reply of the same payload. It ends with what ends the crate's server.
+//! Prints each message that it handles, and answers it with a Reply of the same payload, a chunk of a file with an
+//! empty one. It ends with what ends the crate's server.
 
 use std::sync::{Arc, OnceLock};
 
-use iac_rs::prelude::{Message, PublicKey, Result, Server, Verifier};
+use iac_rs::prelude::{Message, MessageType, PublicKey, Result, Server, Verifier};
 use serde_json::json;
 
 #[tokio::main]
@@ -22,7 +23,9 @@ async fn main() -> Result<()> {
         let (server, signer, name) = (Arc::clone(&answering), signer.clone(), name.clone());
         async move {
             println!("{}", json!({"handled": interop_iac::shown(&message), "remote": remote}));
-            let reply = Message::reply(&name, &message.from, &message.payload_json, message.session_id);
+            let payload =
+                if message.msg_type == MessageType::FileTransfer { "" } else { &message.payload_json };
+            let reply = Message::reply(&name, &message.from, payload, message.session_id);
             match server.get() {
                 Some(server) => server.send(&remote, reply, &signer).await,
                 None => Ok(()),
