@@ -287,3 +287,27 @@ fn f4_01_early_data_is_not_taken_and_no_stream_is_answered_in_both_directions() 
     agent.never("message");
     assert!(began.elapsed() < Duration::from_secs(30));
 }
+
+#[test]
+fn iac_a_claim_in_the_payload_names_the_context() {
+    let scene = Scene::start("");
+    let server = scene.stock();
+    let mut client = Peer::client(scene.at, &scene.keys.alice);
+    let claiming = |urn: &str| {
+        let mut payload = decision(4);
+        payload["l9"] = json!({"context": urn});
+        asks(COMMAND, &payload.to_string())
+    };
+    let sent = client.send(&claiming("urn:contexts:supplyChain:v1.0"));
+    assert_eq!(server.shown("handled"), sent, "the agent sees the claim");
+    assert_eq!(client.shown("received").payload, sent.payload);
+    for (urn, code) in [
+        ("urn:contexts:travel:v2.1", "concept_undefined"),
+        ("urn:contexts:nothing:v1.0", "policy_denied"),
+        ("supplyChain", "malformed"),
+    ] {
+        let sent = client.send(&claiming(urn));
+        assert_eq!(scene.problem(client.shown("received"), &sent)["code"], code, "{urn}");
+    }
+    server.never("handled");
+}
