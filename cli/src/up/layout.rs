@@ -319,7 +319,7 @@ fn listening(dir: &Path) -> Result<Vec<IpAddr>, Fault> {
     let all = config.routes.iter().map(|route| &route.listen).chain(lanes);
     let tcp = all.filter_map(|listen| match listen {
         Listen::Tcp(address) => Some(address.ip()),
-        Listen::Unix(_) => None,
+        Listen::Quic(_) | Listen::Unix(_) => None,
     });
     Ok(tcp.collect())
 }

@@ -8,6 +8,7 @@ mod approvals;
 mod channels;
 mod fault;
 mod handshake;
+mod iac;
 mod kinds;
 mod limits;
 mod meta_keys;
@@ -45,6 +46,7 @@ pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
+pub use iac::{Congestion, IacOptions};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

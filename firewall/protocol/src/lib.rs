@@ -8,10 +8,12 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
 mod fault;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
 pub mod mcp;
 mod member;
@@ -23,13 +25,14 @@ pub mod removal;
 mod rpc;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
 pub use fault::{FaultKind, MessageFault};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{
-    Admit, Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
+    Admit, Binding, Claim, Gap, Instance, Message, Once, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
     Threads, Unadmitted, Vocabulary,
 };
 pub use pointer::{Base, Pointer};

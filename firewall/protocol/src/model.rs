@@ -22,11 +22,13 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// IAC: signed messages over QUIC.
+    Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
+    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -38,6 +40,7 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Iac => "iac",
         }
     }
 
@@ -236,6 +239,15 @@ impl Instance<'_> {
     }
 }
 
+/// The stamp and ids of a message that counts once. The binding ensures that the sender's signature covers them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Once<'j> {
+    /// The time at which the sender signed the message, in seconds since the Unix epoch, if the protocol states it.
+    pub at: Option<u64>,
+    /// The ids that together occur once for this sender.
+    pub ids: Vec<&'j str>,
+}
+
 /// A location in the content that names no concept.
 #[derive(Clone, Debug)]
 pub struct Gap<'j> {
@@ -273,6 +285,8 @@ pub struct Message<'j> {
     pub sender_id: Option<&'j str>,
     /// The receiver that the message names; `None` where the protocol leaves that to the connection.
     pub receiver_id: Option<&'j str>,
+    /// In bindings with signed messages: the stamp and ids by which a repetition is refused.
+    pub once: Option<Once<'j>>,
     /// The speech act of the message as a whole.
     pub performative: Performative,
     /// Every context claim, in document order: at most one in a request.
@@ -320,6 +334,7 @@ impl<'j> Message<'j> {
             message_id: "",
             sender_id: None,
             receiver_id: None,
+            once: None,
             performative,
             claims: Vec::new(),
             instances: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod a2a;
 mod a2h;
+mod iac;
 mod l8;
 mod mcp;
 
@@ -69,6 +70,7 @@ pub(crate) fn http(binding: Binding) -> &'static dyn HttpBinding {
         Binding::A2a => &a2a::A2a,
         Binding::Mcp => &mcp::Mcp,
         Binding::A2h => &a2h::A2h,
+        Binding::Iac => &iac::Iac,
     }
 }
 
