@@ -136,6 +136,12 @@ impl Peer {
         None
     }
 
+    /// How the connection of a raw peer ended: the application's code, and the reason.
+    pub fn end(&self) -> (Option<u64>, String) {
+        let end = self.expect("end");
+        (end["code"].as_u64(), end["reason"].as_str().unwrap().to_owned())
+    }
+
     /// Fails if a line with this member comes in a while.
     pub fn never(&self, member: &str) {
         if let Some(value) = self.within(SILENCE, member) {

@@ -108,7 +108,7 @@ fn follow(connection: Connection, newest: &Mutex<Option<Connection>>) {
             quinn::ConnectionError::ApplicationClosed(close) => Some(close.error_code.into_inner()),
             _ => None,
         };
-        println!("{}", json!({"closed": end.to_string(), "code": code}));
+        println!("{}", json!({"end": {"reason": end.to_string(), "code": code}}));
     });
 }
 
