@@ -32,10 +32,15 @@ pub struct AgentEntry {
 }
 
 impl AgentEntry {
-    /// Returns true if the agent may write this as its name in this binding: its id, its alias, or its name there.
+    /// Returns true if the agent may write this as its name in this binding: its id, its alias, its name there, or one of its
+    /// keys there in hex.
     #[must_use]
     pub fn is_named(&self, binding: &str, name: &str) -> bool {
-        self.id == name || self.alias.as_deref() == Some(name) || self.name_in(binding) == Some(name)
+        let keyed = |key: &AgentKey| key.binding == binding && key.hex() == name;
+        self.id == name
+            || self.alias.as_deref() == Some(name)
+            || self.name_in(binding) == Some(name)
+            || self.keys.iter().any(keyed)
     }
 
     /// The agent's own name in this binding.

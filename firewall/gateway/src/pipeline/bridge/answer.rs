@@ -10,7 +10,7 @@ use super::end::{self, BridgeEnd};
 use super::keys::{self, NoMessage};
 use super::{BINDING, Bridge, Fault, send};
 use crate::clock::unix_now;
-use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
+use crate::pipeline::exchange::{Exchange, stopped_reply};
 use crate::pipeline::gateway_refusals::{invalid, no_audit};
 use crate::pipeline::record::Outcome;
 use crate::server::carrier::{CarriedFrame, FrameReader};

@@ -76,11 +76,11 @@ impl Listener {
                 Ok(Ok(connection)) => connection,
                 Ok(Err(why)) => {
                     let why = HandshakeFault::other(why);
-                    return this.failed("handshake_failed", &peer.to_string(), &why).unwrap_or(());
+                    return drop(this.failed::<()>("handshake_failed", &peer.to_string(), &why));
                 }
                 Err(_) => {
                     let why = HandshakeFault::timeout();
-                    return this.failed("handshake_timeout", &peer.to_string(), &why).unwrap_or(());
+                    return drop(this.failed::<()>("handshake_timeout", &peer.to_string(), &why));
                 }
             };
             let carrier = Carrier::quic(connection);
@@ -109,10 +109,10 @@ impl Listener {
             match timeout(time, TlsAcceptor::from(tls).accept(stream)).await {
                 Ok(Ok(stream)) => this.admit_guest(&entrance, guest, Carrier::bytes(stream)).await,
                 Ok(Err(why)) => {
-                    this.failed("handshake_failed", &from.peer, &HandshakeFault::of(&why)).unwrap_or(());
+                    drop(this.failed::<()>("handshake_failed", &from.peer, &HandshakeFault::of(&why)));
                 }
                 Err(_) => {
-                    this.failed("handshake_timeout", &from.peer, &HandshakeFault::timeout()).unwrap_or(());
+                    drop(this.failed::<()>("handshake_timeout", &from.peer, &HandshakeFault::timeout()));
                 }
             }
         });
@@ -142,10 +142,10 @@ impl Listener {
     }
 }
 
-/// True if addresses must prove that they exist: fewer than half of the places are free.
+/// True if addresses must prove that they exist: few slots are free.
 fn is_crowded(slots: &Semaphore) -> bool {
     slots.available_permits() < CROWDED
 }
 
-/// Free places of a listener below which addresses are checked.
+/// Free slots of a listener on a core below which addresses are checked.
 const CROWDED: usize = 256;
