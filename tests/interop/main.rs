@@ -9,6 +9,8 @@ mod credentials;
 mod definitions;
 mod grpc;
 mod humanlayer;
+mod iac;
+mod iac_attacks;
 mod imports;
 mod js;
 mod mcp;

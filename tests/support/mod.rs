@@ -11,6 +11,7 @@
 pub mod authorities;
 pub mod console;
 pub mod gateway;
+pub mod iac;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;

@@ -76,14 +76,21 @@ impl Bridge {
                 let about = keys::about(&signed.frame);
                 (Box::pin(self.passed(&exchange, signed, to)).await, about)
             }
-            Err(NoMessage::Framing(refusal)) => (Err(BridgeEnd::refused(refusal).into()), AnsweredMessage::default()),
+            Err(NoMessage::Framing(refusal)) => {
+                (Err(BridgeEnd::refused(refusal).into()), AnsweredMessage::default())
+            }
             Err(NoMessage::Refused(refusal, about)) => (Err(refusal.into()), about),
         };
         self.settled(&exchange, passed, &about).await
     }
 
     /// Charges the first message, which was charged to the remote address so far.
-    async fn admitted(&self, exchange: &Exchange<'_>, first: SignedFrame, to: ToAgent<'_>) -> Result<(), Fault> {
+    async fn admitted(
+        &self,
+        exchange: &Exchange<'_>,
+        first: SignedFrame,
+        to: ToAgent<'_>,
+    ) -> Result<(), Fault> {
         exchange.charge_arrival().map_err(BridgeEnd::refused)?;
         Box::pin(self.passed(exchange, first, to)).await
     }
@@ -103,7 +110,12 @@ impl Bridge {
     }
 
     /// Takes one verified message through the stages, to the agent.
-    async fn passed(&self, exchange: &Exchange<'_>, signed: SignedFrame, to: ToAgent<'_>) -> Result<(), Fault> {
+    async fn passed(
+        &self,
+        exchange: &Exchange<'_>,
+        signed: SignedFrame,
+        to: ToAgent<'_>,
+    ) -> Result<(), Fault> {
         let limits = &self.worker.shared.limits;
         let SignedFrame { frame, agent, key } = signed;
         self.belongs(&frame, &agent)?;
@@ -131,7 +143,8 @@ impl Bridge {
 
     /// Checks that a message is of the connection's agent and session.
     fn belongs(&self, frame: &Frame, agent: &str) -> Result<(), Refusal> {
-        let mismatch = |reason: &str, hint: &str| Err(Refusal::new(Code::SenderMismatch, reason).with_hint(hint));
+        let mismatch =
+            |reason: &str, hint: &str| Err(Refusal::new(Code::SenderMismatch, reason).with_hint(hint));
         if agent != self.identity.id() {
             return mismatch(
                 "the connection belongs to another agent",
@@ -153,10 +166,14 @@ impl Bridge {
     }
 
     /// The inspector's stages, and people if the message needs them.
-    async fn judged(&self, exchange: &Exchange<'_>, peer: &Peer, arrived: Arrived) -> Result<Permit, Stopped> {
+    async fn judged(
+        &self,
+        exchange: &Exchange<'_>,
+        peer: &Peer,
+        arrived: Arrived,
+    ) -> Result<Permit, Stopped> {
         let (shared, route) = (&self.worker.shared, &self.worker.route);
-        let judged =
-            shared.inspector.inspect(route, peer, &HeaderClaims::default(), arrived, shared.now());
+        let judged = shared.inspector.inspect(route, peer, &HeaderClaims::default(), arrived, shared.now());
         match judged {
             Err(refusal) if refusal.code() == Code::ApprovalRequired => {
                 Box::pin(exchange.ask(peer, refusal)).await

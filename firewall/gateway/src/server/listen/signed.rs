@@ -133,12 +133,7 @@ impl Listener {
     }
 
     /// Waits for the first verified message.
-    async fn admit_guest(
-        &self,
-        entrance: &SignedEntrance,
-        place: GuestPlace,
-        carrier: Carrier,
-    ) {
+    async fn admit_guest(&self, entrance: &SignedEntrance, place: GuestPlace, carrier: Carrier) {
         let signer = entrance.materials.load().signers.get(&entrance.route).cloned();
         let (Some(signer), Some(signed)) = (signer, self.worker.signed.clone()) else { return };
         let GuestPlace { account, reserved, held } = place;
