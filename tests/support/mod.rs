@@ -11,6 +11,9 @@
 pub mod authorities;
 pub mod console;
 pub mod gateway;
+pub mod ldp;
+pub mod ldp_envelope;
+pub mod ldp_own;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;

@@ -73,9 +73,9 @@ fn http(options: &Value) -> Result<reqwest::Client, Failure> {
 async fn act(adapter: &LdpAdapter, url: &str, step: &Value, task: &mut String) -> Result<Value, String> {
     match step["do"].as_str() {
         Some("discover") => {
-            let found = adapter.discover(url).await?;
+            let remote = adapter.discover(url).await?;
             Ok(
-                json!({"name": found.name, "skills": found.skills.iter().map(|one| &one.name).collect::<Vec<_>>()}),
+                json!({"name": remote.name, "skills": remote.skills.iter().map(|one| &one.name).collect::<Vec<_>>()}),
             )
         }
         Some("establish") => {
