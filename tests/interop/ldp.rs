@@ -5,9 +5,7 @@ use crate::support;
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::ldp::{
-    CLIENT, CONTEXT, Client, DELEGATE, Delegate, Route, SECRET, Stage, frame, secrets, up,
-};
+use support::ldp::{CLIENT, CONTEXT, Client, DELEGATE, Delegate, Route, SECRET, Stage, frame, secrets, up};
 use support::ldp_envelope::{classify, post, refused};
 
 /// The same with identifiers, times and the address taken out.
@@ -188,13 +186,13 @@ fn ldp_context_of_a_session_rules_its_tasks() {
     let delegate = Delegate::python(&json!({}));
     let stage = Stage::before(&delegate, |_| String::new());
     let mut client = Client::python(&stage.url(), &json!({}));
-    let config = json!({"preferred_payload_modes": ["semantic_frame"], "ttl_secs": 600, "trust_domain": "default", "l9_context": CONTEXT});
+    let config = json!({"preferred_payload_modes": ["semantic_frame"], "ttl_secs": 600, "trust_domain": "default", "l9_context": {"context": CONTEXT}});
     let opened = client.does(&json!({"do": "propose", "config": config}));
     assert_eq!(opened["delegate"], DELEGATE, "{opened}");
     assert_eq!(client.classifies()["output"]["label"], "positive");
     let with = |context: &str| {
         let mut input = frame();
-        input["l9_context"] = json!(context);
+        input["l9_context"] = json!({ "context": context });
         submit("classify", input)
     };
     assert_eq!(client.does(&with(CONTEXT))["output"]["label"], "positive", "the same again");

@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::ldp::{CLIENT, Client, DELEGATE, Delegate, Route, SECRET, Stage, frame, secrets, up};
+use support::ldp::{Client, Delegate, Route, SECRET, Stage, frame, secrets, up};
 use support::ldp_envelope::{
-    about_task, accepted, classify, close, envelope, fresh, hello, post, post_as, propose, refused,
-    seconds_from_now, sign, signed, submit,
+    about_task, accepted, classify, close, fresh, post, post_as, propose, refused, seconds_from_now, sign,
+    signed, submit,
 };
-use support::{Answer, Up, ldp_own};
+use support::{Answer, Up};
 
 /// The unmodified delegate behind a route over TLS, on which several agents speak. `retailer-7` and the delegate sign.
 struct Arena {
@@ -45,7 +45,10 @@ impl Arena {
     fn stops(&self, agent: &str, envelope: &Value, code: &str) {
         let direct = post(self.delegate.address, envelope).json();
         let kind = direct["body"]["type"].as_str().unwrap_or_default().to_owned();
-        assert!(["TASK_RESULT", "TASK_UPDATE", "SESSION_ACCEPT", "SESSION_CLOSE"].contains(&kind.as_str()), "{direct}");
+        assert!(
+            ["TASK_RESULT", "TASK_UPDATE", "SESSION_ACCEPT", "SESSION_CLOSE"].contains(&kind.as_str()),
+            "{direct}"
+        );
         self.refuses(agent, envelope, code);
     }
 
@@ -95,7 +98,11 @@ fn ldp_attack_signature_stripped_and_sender_forged() {
     // another agent in the name of the router, without and with the secret
     arena.stops("public-webapp-3", &classify(&session), "sender_mismatch");
     arena.stops("public-webapp-3", &signed(classify(&session), SECRET), "sender_mismatch");
-    arena.refuses("retailer-7", &signed(classify(&session), "another-secret-of-some-length"), "sender_mismatch");
+    arena.refuses(
+        "retailer-7",
+        &signed(classify(&session), "another-secret-of-some-length"),
+        "sender_mismatch",
+    );
 }
 
 #[test]
@@ -231,7 +238,9 @@ fn ldp_attack_skill_outside_the_card() {
         "@id(\"delete\") permit (principal in Group::\"partners\", action, resource is work::delete);\n",
     )
     .unwrap();
-    for skill in ["delete", "Classify", "classify ", "work::classify", "ldp::SessionClose", "classify_results", ""] {
+    for skill in
+        ["delete", "Classify", "classify ", "work::classify", "ldp::SessionClose", "classify_results", ""]
+    {
         let message = signed(submit(&session, skill, frame()), SECRET);
         let answer = arena.post("retailer-7", &message);
         assert!(refused(&answer).is_some(), "`{skill}`: {}", answer.json());
@@ -282,7 +291,11 @@ fn ldp_attack_modes_struck_on_the_way() {
 #[test]
 fn ldp_attack_trust_domain_claimed_by_a_word() {
     let arena = Arena::start();
-    for config in [json!({"trust_domain": "elsewhere"}), json!({"trust_domain": "Default"}), json!({"trust_domain": null})] {
+    for config in [
+        json!({"trust_domain": "elsewhere"}),
+        json!({"trust_domain": "Default"}),
+        json!({"trust_domain": null}),
+    ] {
         arena.refuses("retailer-7", &signed(propose(&config), SECRET), "policy_denied");
     }
     let mut none = propose(&json!({}));
@@ -306,7 +319,14 @@ fn refuses_the_answers(behaviours: &[&str]) {
 
 #[test]
 fn ldp_attack_reply_from_another_delegate() {
-    refuses_the_answers(&["another delegate", "another receiver", "another session", "another task", "unsigned", "signature of another"]);
+    refuses_the_answers(&[
+        "another delegate",
+        "another receiver",
+        "another session",
+        "another task",
+        "unsigned",
+        "signature of another",
+    ]);
 }
 
 #[test]

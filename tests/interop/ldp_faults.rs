@@ -43,7 +43,8 @@ fn recover(frames: &mut Client, texts: &mut Client, code: &str) -> End {
         return End::CleanFailure;
     }
     assert_eq!(opened["mode"], "text");
-    let answered = texts.does(&json!({"do": "submit", "skill": "classify", "input": "Classify sentiment: ok"}));
+    let answered =
+        texts.does(&json!({"do": "submit", "skill": "classify", "input": "Classify sentiment: ok"}));
     assert_eq!(answered["output"], "done: Classify sentiment: ok", "{answered}");
     End::Completed
 }
@@ -82,6 +83,10 @@ fn ldp_forty_faults() {
     }
     assert_eq!(ends.len(), 40);
     let completed = ends.iter().filter(|end| **end == End::Completed).count();
-    println!("{completed} completed in text, {} failed cleanly, {} ms each", 40 - completed, took.as_millis() / 40);
+    println!(
+        "{completed} completed in text, {} failed cleanly, {} ms each",
+        40 - completed,
+        took.as_millis() / 40
+    );
     assert_eq!(completed, 20);
 }

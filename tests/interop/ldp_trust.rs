@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::ldp::{CLIENT, Delegate, Route, SECRET, id, secrets, up};
 use support::ldp_envelope::{
-    about_task, accepted, classify, close, envelope, hello, post, post_as, propose, refused, seconds_from_now,
-    sign, signed, submit,
+    about_task, accepted, classify, close, envelope, hello, post, post_as, propose, refused,
+    seconds_from_now, sign, signed, submit,
 };
 use support::{Answer, Up};
 
@@ -88,7 +88,8 @@ fn domain_of(agent: &str) -> &'static str {
 
 /// The same in the LDP name of this agent, signed where it has a secret.
 fn by(agent: &str, mut message: Value) -> Value {
-    let name = support::ldp::NAMES.iter().find(|(alias, _)| *alias == agent).map_or(CLIENT, |(_, name)| *name);
+    let name =
+        support::ldp::NAMES.iter().find(|(alias, _)| *alias == agent).map_or(CLIENT, |(_, name)| *name);
     message["from"] = json!(name);
     if message["body"].get("delegate_id").is_some() {
         message["body"]["delegate_id"] = json!(name);
@@ -129,8 +130,16 @@ fn joins() -> Vec<Attack> {
 fn escalations(session: &str) -> Vec<Attack> {
     let by_router = |name: String, message: Value| Attack::of("retailer-7", name, by("retailer-7", message));
     let skills = [
-        "delete", "story", "Classify", "classify ", "CLASSIFY", "classify_results", "work::classify",
-        "ldp::SessionClose", "*", "",
+        "delete",
+        "story",
+        "Classify",
+        "classify ",
+        "CLASSIFY",
+        "classify_results",
+        "work::classify",
+        "ldp::SessionClose",
+        "*",
+        "",
     ];
     let skills = skills.map(|skill| by_router(format!("skill `{skill}`"), submit(session, skill, json!({}))));
     let amounts = [100, 101, 5_000, 1_000_000, i64::MAX].map(|amount| {
@@ -169,7 +178,8 @@ fn replays(arena: &Arena, session: &str) -> Vec<Attack> {
         let message = signed(message, SECRET);
         arena.passes("retailer-7", &message);
         let kind = message["body"]["type"].as_str().unwrap().to_owned();
-        let mut push = |agent, how: &str, message| all.push(Attack::of(agent, format!("{kind} {how}"), message));
+        let mut push =
+            |agent, how: &str, message| all.push(Attack::of(agent, format!("{kind} {how}"), message));
         push("retailer-7", "again", message.clone());
         let mut refreshed = message.clone();
         refreshed["timestamp"] = json!(seconds_from_now(1));

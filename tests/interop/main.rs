@@ -14,6 +14,7 @@ mod js;
 mod ldp;
 mod ldp_attacks;
 mod ldp_faults;
+mod ldp_results;
 mod ldp_trust;
 mod mcp;
 mod mcp_conformance;

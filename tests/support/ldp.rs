@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::gateway::{Gateway, free_address};
-use super::{Answer, Ended, PATIENCE, SEMGATE, Up, python, wait_for};
+use super::{Ended, Up, python, wait_for};
 
 pub const CONTEXT: &str = "urn:contexts:work:v1.0";
 pub const CLIENT: &str = "ldp:client:router";
@@ -183,9 +183,15 @@ pub fn frame() -> Value {
     json!({"task_type": "classification", "instruction": "Classify sentiment", "input": "ok", "labels": ["positive"]})
 }
 
-/// A running `up` with the context, the policies and the names that LDP needs, before any gateway.
+/// A running `up` that is ready for LDP.
 pub fn up() -> Up {
     let up = Up::start();
+    prepare(&up);
+    up
+}
+
+/// Gives an `up` the context, the policies and the names that LDP needs, before any gateway starts.
+pub fn prepare(up: &Up) {
     let draft = up.dir.join("work.json");
     std::fs::write(&draft, work().to_string()).unwrap();
     let published = up.semgate(&["context", "publish", draft.to_str().unwrap()]);
@@ -200,7 +206,6 @@ pub fn up() -> Up {
     }
     std::fs::write(file, entities.to_string()).unwrap();
     std::fs::write(policies.join("work.cedar"), RULES).unwrap();
-    up
 }
 
 /// A route of LDP before a delegate, on a plain listener of `agent` or, without one, over TLS with client certificates.

@@ -31,14 +31,18 @@ pub fn seconds_from_now(seconds: i64) -> String {
 }
 
 pub fn hello() -> Value {
-    let mut hello = envelope("", json!({"type": "HELLO", "delegate_id": CLIENT, "supported_modes": ["semantic_frame", "text"]}));
+    let mut hello = envelope(
+        "",
+        json!({"type": "HELLO", "delegate_id": CLIENT, "supported_modes": ["semantic_frame", "text"]}),
+    );
     hello["payload_mode"] = json!("text");
     hello
 }
 
 /// A proposal in the spelling of the Python package, with these members besides.
 pub fn propose(more: &Value) -> Value {
-    let mut config = json!({"preferred_payload_modes": ["semantic_frame"], "ttl_secs": 600, "trust_domain": "default"});
+    let mut config =
+        json!({"preferred_payload_modes": ["semantic_frame"], "ttl_secs": 600, "trust_domain": "default"});
     for (name, value) in more.as_object().unwrap() {
         config[name] = value.clone();
     }
@@ -99,9 +103,11 @@ pub fn signed(mut envelope: Value, secret: &str) -> Value {
     envelope
 }
 
-fn request(address: SocketAddr, body: &str) -> String {
-    let head = format!("POST /ldp/messages HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
-    format!("{head}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+/// The request that posts it. The connection stays open.
+pub fn request(address: SocketAddr, body: &str) -> String {
+    let head =
+        format!("POST /ldp/messages HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+    format!("{head}content-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Posts it to a plain listener.

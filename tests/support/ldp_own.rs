@@ -62,7 +62,9 @@ fn answer_body(asked: &Value) -> Value {
         "TASK_SUBMIT" => json!({"type": "TASK_RESULT", "task_id": body["task_id"],
             "output": {"label": "positive"}, "provenance": provenance(asked)}),
         "SESSION_CLOSE" => json!({"type": "SESSION_CLOSE", "reason": "acknowledged"}),
-        _ => json!({"type": "TASK_UPDATE", "task_id": body["task_id"], "progress": null, "message": "working"}),
+        _ => {
+            json!({"type": "TASK_UPDATE", "task_id": body["task_id"], "progress": null, "message": "working"})
+        }
     }
 }
 
