@@ -1,6 +1,7 @@
 //! `semgate demo`: the paper's scenarios on the real system, each verdict shown and checked.
 
 mod attacks;
+mod delegates;
 mod people;
 mod scenes;
 mod stage;
@@ -102,6 +103,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         attacks::forms,
         scenes::questions,
         people::case,
+        delegates::tasks,
         scenes::revocation,
     ] {
         let progress = (!json).then(|| Progress::of("playing"));

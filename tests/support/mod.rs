@@ -99,6 +99,7 @@ impl Up {
             "--l8",
             "--a2a",
             "--a2h",
+            "--ldp",
             "--admin",
             "--people",
             "--console",

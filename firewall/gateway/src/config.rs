@@ -9,6 +9,7 @@ mod channels;
 mod fault;
 mod handshake;
 mod kinds;
+mod ldp;
 mod limits;
 mod meta_keys;
 mod push;
@@ -45,6 +46,7 @@ pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
+pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

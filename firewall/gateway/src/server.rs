@@ -7,6 +7,7 @@ pub(crate) mod listen;
 pub(crate) mod materials;
 pub(crate) mod own_certificates;
 pub(crate) mod pem_files;
+pub(crate) mod route_files;
 pub(crate) mod shared;
 pub(crate) mod sockets;
 pub(crate) mod worker;

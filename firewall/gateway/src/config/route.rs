@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{A2hOptions, HandshakeChoice, Listen, PushConfig, Upstream, meta_keys};
+use super::{A2hOptions, HandshakeChoice, LdpOptions, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -81,6 +81,9 @@ pub struct RouteConfig {
     /// Options of A2H.
     #[serde(skip)]
     pub a2h: A2hOptions,
+    /// Options of LDP.
+    #[serde(skip)]
+    pub ldp: LdpOptions,
     /// Native L8: group that the route leads to.
     #[serde(skip)]
     pub group: Option<GroupOptions>,
@@ -315,7 +318,7 @@ text!(
 );
 
 /// Reads the SPIFFE id of an agent.
-fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let must = "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`";
     checked(deserializer, must, |id: &String| SpiffeId::parse(id).is_ok())
 }

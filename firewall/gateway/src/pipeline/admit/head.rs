@@ -14,6 +14,7 @@ use super::headers::{
 };
 use super::rules::RouteRules;
 use crate::config::Limits;
+use crate::local::identity_card::About;
 use crate::pipeline::grpc;
 use crate::pipeline::receive;
 use crate::pipeline::socket::wanted::Wanted;
@@ -32,6 +33,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A request for the agent card.
     Card,
+    /// A request for a document about a delegate.
+    Identity(About),
     /// A request for the metadata of the protected resource at this path.
     Metadata(String),
     /// A request for a WebSocket.
