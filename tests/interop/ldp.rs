@@ -3,10 +3,11 @@
 
 use crate::support;
 
+use base64::Engine;
 use serde_json::{Value, json};
-use support::gateway::{Gateway, free_address};
+use support::gateway::{Gateway, Scripted, free_address};
 use support::ldp::{CLIENT, CONTEXT, Client, DELEGATE, Delegate, Route, SECRET, Stage, frame, secrets, up};
-use support::ldp_envelope::{classify, post, refused};
+use support::ldp_envelope::{classify, envelope, hello, post, refused};
 
 /// The same with identifiers, times and the address taken out.
 fn alike(mut shown: Value, url: &str) -> Value {
@@ -218,4 +219,43 @@ fn ldp_cards_name_the_gateway_and_the_pinned_skills_alone() {
     let without_session = post(stage.address, &classify("5e551011-0000-4000-8000-000000000000"));
     assert!(refused(&without_session).is_some());
     assert_eq!(delegate.received().len(), 0);
+}
+
+#[test]
+fn ldp_card_that_is_not_the_pinned_one_is_not_served() {
+    let (delegate, up, listen) = (Delegate::python(&json!({})), up(), free_address());
+    let pinned = support::ldp::card(&up, delegate.address);
+    let mut card: Value = serde_json::from_slice(&std::fs::read(&pinned).unwrap()).unwrap();
+    card["model_version"] = json!("qwen2-8b");
+    std::fs::write(&pinned, card.to_string()).unwrap();
+    let route = Route { listen, agent: Some("retailer-7"), upstream: delegate.address, more: String::new() };
+    let _gateway = Gateway::serving(&up, listen, &route.written(&up), "");
+    let shown = Client::python(&format!("http://{listen}"), &json!({})).does(&json!({"do": "discover"}));
+    assert!(shown["raised"].as_str().unwrap().starts_with("HTTPStatusError: "), "{shown}");
+    assert_eq!(shown["body"]["code"], "upstream_invalid", "{shown}");
+}
+
+#[test]
+fn ldp_bodies_for_the_delegate_carry_their_digest() {
+    let (up, listen) = (up(), free_address());
+    let delegate = Delegate::python(&json!({}));
+    let mut manifest =
+        envelope("", json!({"type": "CAPABILITY_MANIFEST", "capabilities": [{"name": "classify"}]}));
+    manifest["from"] = json!(DELEGATE);
+    manifest["to"] = json!(CLIENT);
+    manifest["payload_mode"] = json!("text");
+    let scripted = Scripted::saying(manifest.to_string());
+    std::fs::copy(
+        support::ldp::card(&up, delegate.address),
+        up.dir.join(format!("card-{}.json", scripted.address.port())),
+    )
+    .unwrap();
+    let route = Route { listen, agent: Some("retailer-7"), upstream: scripted.address, more: String::new() };
+    let _gateway = Gateway::serving(&up, listen, &route.written(&up), "");
+    let answer = post(listen, &hello());
+    assert_eq!(refused(&answer), None, "{}", answer.json());
+    let (heads, bodies) = (scripted.heads(), scripted.bodies());
+    let digest = ring::digest::digest(&ring::digest::SHA256, bodies[0].as_bytes());
+    let digest = base64::engine::general_purpose::STANDARD.encode(digest).to_lowercase();
+    assert!(heads[0].contains(&format!("content-digest: sha-256=:{digest}:")), "{}", heads[0]);
 }

@@ -238,7 +238,7 @@ impl Route<'_> {
 }
 
 /// The card of the delegate, as an operator pins it.
-fn card(up: &Up, delegate: SocketAddr) -> PathBuf {
+pub fn card(up: &Up, delegate: SocketAddr) -> PathBuf {
     let file = up.dir.join(format!("card-{}.json", delegate.port()));
     if !file.exists() {
         std::fs::write(&file, super::plain_get(&format!("http://{delegate}/ldp/identity")).body).unwrap();

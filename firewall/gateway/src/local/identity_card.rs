@@ -97,13 +97,7 @@ impl IdentityCard {
             return Err("names a capability twice".to_owned());
         }
         let canonical = canonical_form(&members).ok_or("holds a number without canonical form")?;
-        Ok(Self {
-            canonical,
-            members,
-            delegate: read.delegate_id,
-            skills,
-            modes,
-        })
+        Ok(Self { canonical, members, delegate: read.delegate_id, skills, modes })
     }
 
     /// The delegate's name.
@@ -192,7 +186,8 @@ impl Identity {
 
     async fn compare(&self, connection: AgentConnection<'_>) -> Result<(), Refusal> {
         let AgentConnection { pool, address, limits } = connection;
-        let lease = pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
+        let lease =
+            pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
         let path = format!("{}{IDENTITY_PATH}", address.path().trim_end_matches('/'));
         let request = address.card_request(&path);
         let (head, body) = forward::exchange(pool, lease, request, limits, Allowed::ALWAYS).await?;

@@ -50,13 +50,7 @@ impl HttpBinding for Ldp {
         if takes(rules, path) { Manner::Own } else { Manner::Plain }
     }
 
-    fn judged(
-        &self,
-        _: &RouteRules,
-        _: &Target,
-        body: &Bytes,
-        _: &json::Limits,
-    ) -> Result<Bytes, Refusal> {
+    fn judged(&self, _: &RouteRules, _: &Target, body: &Bytes, _: &json::Limits) -> Result<Bytes, Refusal> {
         Ok(body.clone())
     }
 
