@@ -12,7 +12,7 @@ use support::ldp_envelope::{
     about_task, accepted, classify, close, fresh, post, post_as, propose, refused, seconds_from_now, sign,
     signed, submit,
 };
-use support::{Answer, Up};
+use support::{Answer, Up, ldp_own};
 
 /// The unmodified delegate behind a route over TLS, on which several agents speak. `retailer-7` and the delegate sign.
 struct Arena {
@@ -127,15 +127,28 @@ fn ldp_attack_replayed_bytes() {
     for _ in 0..3 {
         arena.stops("retailer-7", &sent, "replayed");
     }
-    let mut nonce = classify(&session);
-    nonce["nonce"] = json!("00112233445566778899aabbccddeeff");
-    sign(&mut nonce, SECRET);
-    arena.passes("retailer-7", &nonce);
-    arena.refuses("retailer-7", &nonce, "replayed");
     // the end of a session again
     let closed = signed(close(&session), SECRET);
     arena.passes("retailer-7", &closed);
     assert!(refused(&arena.post("retailer-7", &closed)).is_some());
+}
+
+#[test]
+fn ldp_attack_replayed_nonce() {
+    // the delegate for Python cannot verify a signature over a nonce
+    let (delegate, up, listen) = (ldp_own::delegate(|_, _| {}), up(), free_address());
+    let more = secrets(&up, &["retailer-7"]);
+    let route = Route { listen, agent: Some("retailer-7"), upstream: delegate, more };
+    let _gateway = Gateway::serving(&up, listen, &route.written(&up), "");
+    let session = accepted(&post(listen, &signed(propose(&json!({})), SECRET)));
+    let mut nonce = classify(&session);
+    nonce["nonce"] = json!("00112233445566778899aabbccddeeff");
+    sign(&mut nonce, SECRET);
+    let mut struck = nonce.clone();
+    struck.as_object_mut().unwrap().remove("nonce");
+    assert_eq!(refused(&post(listen, &struck)).as_deref(), Some("sender_mismatch"), "it was signed");
+    assert_eq!(refused(&post(listen, &nonce)), None);
+    assert_eq!(refused(&post(listen, &nonce)).as_deref(), Some("replayed"));
 }
 
 #[test]
