@@ -118,7 +118,7 @@ codes! {
     /// A proposal is answered without an open one of the other side in this conversation. Also an agent's
     /// stream message outside every open request or subscription.
     OutOfTurn = "out_of_turn", 409, Authority;
-    /// A lock or a once-only concept was used twice.
+    /// A message that counts once came twice, or its stamp is too far from the clock.
     Replayed = "replayed", 403, Authority;
     /// No policy permits it, or one forbids it.
     PolicyDenied = "policy_denied", 403, Authority;

@@ -30,6 +30,12 @@ impl Peer {
         Self { id: Arc::from(id), credentials: Credentials::NONE }
     }
 
+    /// The agent whose key verified the message, in bindings without TLS identity. The caller looked the key up in
+    /// `entities.json` and checked the signature.
+    pub fn signed(id: &str) -> Self {
+        Self::configured(id)
+    }
+
     /// The same peer with these credentials. The caller must have verified them.
     #[must_use]
     pub fn showing(self, credentials: Credentials) -> Self {

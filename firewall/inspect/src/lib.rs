@@ -56,6 +56,7 @@ pub mod meter;
 mod missing_fields;
 mod negotiated_terms;
 pub mod offer;
+mod once;
 pub mod owners;
 mod ownership;
 pub mod parse;

@@ -20,7 +20,7 @@ pub(crate) use steps::{StepSession, Steps};
 
 use crate::{
     Code, Direction, Facts, InspectLimits, Refusal, approval::step_session, decide::Decided, decide::unmet,
-    permit::Counted,
+    once, permit::Counted,
 };
 use buckets::{Charge, Exhausted};
 use charges::charges;
@@ -115,10 +115,10 @@ impl Meters {
 
 /// Counts a decided message against its sender: its ambiguous questions, and the limits of policies and
 /// `limits.json`. A message that one limit stops is counted by none. A message that was counted before, with
-/// its first permit, is not counted again.
+/// its first permit, is not counted again. Takes a message that counts once.
 ///
 /// # Errors
-/// `ambiguity_limited`, then `rate_limited`, with the wait after which it would pass. `policy_error` for a
+/// `ambiguity_limited`, then `rate_limited`, with the wait after which it would pass; then `replayed`. `policy_error` for a
 /// reply that still holds a redacted member.
 pub(crate) fn meter<'c, 'j>(
     decided: Decided<'c, 'j>,
@@ -160,8 +160,10 @@ pub(crate) fn meter<'c, 'j>(
     if case.direction == Direction::Reply {
         quotas.clear();
     }
+    let spent = Spent { charges, ..spent };
+    once::take(&decided).inspect_err(|_| meters.give_back(&spent))?;
     let step = meters.step(&decided);
-    Ok(Metered { decided, quotas, spent: Spent { charges, step, ..spent } })
+    Ok(Metered { decided, quotas, spent: Spent { step, ..spent } })
 }
 
 fn ambiguity(meters: &Meters, left: Left) -> Quota {

@@ -9,6 +9,7 @@ use crate::{
     group,
     inspection::Inspection,
     negotiated_terms::InSession,
+    once,
     owners::About,
     ownership::belongs,
     parse::{Parsed, Target},
@@ -43,7 +44,7 @@ pub struct Resolved<'c, 'j> {
 /// Resolves sender, receiver and context. Returns the first fault in the order of `docs/reference/refusals.md`.
 ///
 /// # Errors
-/// `sender_mismatch`, `receiver_mismatch`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
+/// `sender_mismatch`, `receiver_mismatch`, `replayed`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
 /// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`,
 /// `lock_mismatch`, `not_found`, `out_of_turn`.
 pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>, Refusal> {
@@ -77,6 +78,7 @@ struct Settled<'c> {
 fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let case = parsed.case();
     parties(case, parsed.message())?;
+    once::fresh(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
             let location = case.protocol().traits().claim_hint;
@@ -110,15 +112,15 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 
-/// Checks that the ids in the message equal the verified ones, or their aliases, byte for byte.
+/// Checks that the ids in the message equal the verified ones, their aliases, or their names in this binding, byte for byte.
 fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
-        named == id
-            || case.generation.policies().agent(id).is_some_and(|agent| agent.alias.as_deref() == Some(named))
+        let agent = || case.generation.policies().agent(id);
+        named == id || agent().is_some_and(|agent| agent.is_named(message.binding.as_str(), named))
     };
     if message.sender_id.is_some_and(|named| !is(named, case.sender.id())) {
         return Err(Refusal::new(Code::SenderMismatch, "the sender in the message is not the verified peer")
-            .with_hint("name the id of your own certificate, or its alias")
+            .with_hint("name your own verified id, or its alias")
             .with_detail(format!("the verified peer is `{}`", case.sender.id())));
     }
     if let Some(heard) = group::addressed(case, message) {

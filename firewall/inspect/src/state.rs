@@ -5,11 +5,12 @@ use crate::{
     mcp_session::{Bounds, McpSessions},
     meter::Meters,
     negotiated_terms::NegotiatedTerms,
+    once,
     push::Courses,
     scan::ScanCounts,
     tools::ToolWatch,
 };
-use semgate_negotiation::Sessions;
+use semgate_negotiation::{ReplayMemory, Sessions};
 use semgate_policies::Keep;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub(crate) struct State {
     pub meters: Meters,
     pub sessions: Arc<Sessions>,
     pub owners: Owners,
+    /// Messages that count once.
+    pub once: ReplayMemory,
     pub subscriptions: Subscriptions,
     pub tools: ToolWatch,
     pub courses: Courses,
@@ -37,6 +40,7 @@ impl State {
             meters: Meters::new(&limits),
             sessions: Arc::new(Sessions::none()),
             owners: Owners::with_limits(&limits),
+            once: ReplayMemory::bounded(once::REMEMBERED),
             subscriptions: Subscriptions::new(
                 limits.subscriptions_of_one,
                 limits.subscriptions_of_all,

@@ -1,6 +1,6 @@
 //! Faults of a handshake.
 
-use crate::{FeaturesFault, LockFault, NoCommonVersion};
+use crate::{FeaturesFault, LockFault, NoCommonVersion, NotTaken};
 use semgate_certs::KeyFault;
 use semgate_contexts::{Version, json};
 use semgate_statement::{JwsFault, SignFault};
@@ -196,5 +196,14 @@ impl From<FeaturesFault> for HandshakeFault {
 impl From<KeyFault> for HandshakeFault {
     fn from(fault: KeyFault) -> Self {
         Self::Key(fault)
+    }
+}
+
+impl From<NotTaken> for HandshakeFault {
+    fn from(why: NotTaken) -> Self {
+        match why {
+            NotTaken::Replayed => Self::Replayed,
+            NotTaken::Full => Self::Busy,
+        }
     }
 }

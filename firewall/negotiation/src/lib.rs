@@ -128,7 +128,7 @@ pub use lock::{
 pub use minimums::{PairMinimums, Stated, StatedFault};
 pub use payloads::{Hello, KeyStatement, Lock, Select};
 pub use relay::{Appointed, AwaitingSelect, Relay, RelayedHello, RelayedLock, RelayedMessage};
-pub use replay::ReplayMemory;
+pub use replay::{NotTaken, RememberedBounds, ReplayMemory};
 pub use responder::{HandshakeParties, ResponderConfig, SupportedContext};
 pub use seal::{PeerKey, Sealed, SealingKey};
 pub use select::{NoCommonVersion, newest_common};

@@ -28,7 +28,7 @@ use crate::floor::Floors;
 use crate::initiator::nonce;
 use crate::limits::WINDOW_SECONDS;
 use crate::payloads::{GatewayKey, Hello, Lock, Select};
-use crate::replay::ReplayMemory;
+use crate::replay::{KEPT, ReplayMemory};
 use crate::seal::{PeerKey, SealingKey};
 use crate::select::choose;
 use crate::signed::{Identity, Signed, Trust, VerifiedPayload};
@@ -196,7 +196,7 @@ impl ReceivedHello {
         // refuses an invalid point before anything is sealed to it
         hello.payload.key.map(|point| PeerKey::of_point(hello.payload.from.clone(), point)).transpose()?;
         let reply = reply.map(|reply| between.reply_key(&reply, &hello.digest, trust, now)).transpose()?;
-        replay.take(hello.once, hello.payload.from.as_str(), now)?;
+        replay.take(hello.once, &hello.payload.from.as_str().into(), now, now.saturating_add(KEPT))?;
         Ok(Self { hello, signed, sealed, reply })
     }
 
@@ -284,7 +284,7 @@ impl ReceivedLock {
         let Carried::Signed(signed) = carried else { return Err(HandshakeFault::Member("jws")) };
         let lock = signed.verify::<Lock>(trust, &[Usage::Agent], now)?;
         between.holds(&lock.payload.from, &lock.payload.to)?;
-        replay.take(lock.once, lock.payload.from.as_str(), now)?;
+        replay.take(lock.once, &lock.payload.from.as_str().into(), now, now.saturating_add(KEPT))?;
         Ok(Self { lock, jws: signed.jws.clone() })
     }
 

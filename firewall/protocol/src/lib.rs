@@ -9,10 +9,13 @@ pub mod a2a;
 pub mod a2h;
 mod call;
 mod content;
+mod dialogue;
+mod echo;
 mod fault;
 mod gateway_answer;
 pub mod header;
 mod joined_texts;
+pub mod ldp;
 pub mod mcp;
 mod member;
 mod model;
@@ -21,21 +24,25 @@ mod pointer;
 mod protocol;
 pub mod removal;
 mod rpc;
+mod seal;
 mod text;
 pub mod trace;
 
 pub use call::{Asked, Call, Form};
+pub use dialogue::{Bounds, Dialogue, PayloadMode, SessionRef, SessionStep, SessionTerms, Submission, Usage};
+pub use echo::Echo;
 pub use fault::{FaultKind, MessageFault};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{
-    Admit, Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
+    Admit, Binding, Claim, Gap, Instance, Message, Once, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
     Threads, Unadmitted, Vocabulary,
 };
 pub use pointer::{Base, Pointer};
 pub use protocol::{
-    HttpTraits, Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    AgentFailure, HttpTraits, Protocol, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
 };
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
+pub use seal::{Seal, Secret};
 pub use semgate_contexts::NAMING_MEMBERS;

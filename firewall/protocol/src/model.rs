@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    JoinedTexts, Pointer, RpcId,
+    Dialogue, JoinedTexts, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -22,11 +22,13 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// LDP over HTTP.
+    Ldp,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
+    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -38,6 +40,7 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Ldp => "ldp",
         }
     }
 
@@ -167,6 +170,10 @@ pub struct Threads<'j> {
     pub pushes: Vec<(&'j str, &'j str)>,
     /// The page that a request for a list of tasks asks for.
     pub page: Option<Page<'j>>,
+    /// The task that a request begins under an id of its caller's choice.
+    pub begins: Option<&'j str>,
+    /// True if the answer is about the task, and so under its context. A2A's operation tells the same.
+    pub asks: bool,
 }
 
 /// The task and conversation of a message.
@@ -236,6 +243,15 @@ impl Instance<'_> {
     }
 }
 
+/// The stamp and ids of a message that counts once. The binding ensures that the sender's signature covers them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Once<'j> {
+    /// The time at which the sender signed the message, in seconds since the Unix epoch, if the protocol states it.
+    pub at: Option<u64>,
+    /// The ids that together occur once for this sender.
+    pub ids: Vec<&'j str>,
+}
+
 /// A location in the content that names no concept.
 #[derive(Clone, Debug)]
 pub struct Gap<'j> {
@@ -273,6 +289,8 @@ pub struct Message<'j> {
     pub sender_id: Option<&'j str>,
     /// The receiver that the message names; `None` where the protocol leaves that to the connection.
     pub receiver_id: Option<&'j str>,
+    /// In bindings with signed messages: the stamp and ids by which a repetition is refused.
+    pub once: Option<Once<'j>>,
     /// The speech act of the message as a whole.
     pub performative: Performative,
     /// Every context claim, in document order: at most one in a request.
@@ -303,6 +321,8 @@ pub struct Message<'j> {
     pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
+    /// Its session and signature.
+    pub dialogue: Dialogue<'j>,
 }
 
 impl<'j> Message<'j> {
@@ -320,6 +340,7 @@ impl<'j> Message<'j> {
             message_id: "",
             sender_id: None,
             receiver_id: None,
+            once: None,
             performative,
             claims: Vec::new(),
             instances: Vec::new(),
@@ -334,6 +355,7 @@ impl<'j> Message<'j> {
             chunk: None,
             joined_texts: Vec::new(),
             pieces: Vec::new(),
+            dialogue: Dialogue::default(),
         }
     }
 

@@ -1,33 +1,21 @@
 //! The agents of `entities.json`, read strictly: closed members, no duplicates, no name that could pass for another.
 
+mod entry;
+mod names;
+
 use std::collections::{BTreeSet, HashMap};
 
-use semgate_contexts::Digest;
 use semgate_contexts::json::{self, Json, Object};
 
-use crate::credentials::is_shown;
 use crate::suggest::closest;
 use crate::{PolicyFault, PolicyLimits, json_locations};
+pub use entry::AgentEntry;
+use entry::{entry, list};
+use names::NameIndex;
+pub use names::{AgentKey, AgentName};
 
 /// The file, as faults name it.
 const FILE: &str = "entities.json";
-
-/// One agent as `entities.json` describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentEntry {
-    /// The SPIFFE id, the value of the verified certificate.
-    pub id: String,
-    /// The one other name that `sender_id` may use; never looks like a SPIFFE id.
-    pub alias: Option<String>,
-    /// Groups, sorted.
-    pub groups: Vec<String>,
-    /// Credentials, sorted.
-    pub credentials: Vec<String>,
-    /// A disabled agent is denied everything.
-    pub disabled: bool,
-    /// Digest of the entry's content, so that two states of one agent can be told apart.
-    pub digest: Digest,
-}
 
 /// The trust domain of a SPIFFE id; empty for what is none.
 pub(crate) fn domain_of(id: &str) -> &str {
@@ -48,6 +36,7 @@ pub(crate) struct Agents {
     entries: Vec<AgentEntry>,
     by_id: HashMap<Box<str>, u32>,
     by_alias: HashMap<Box<str>, u32>,
+    by_name: NameIndex,
     groups: BTreeSet<String>,
     credentials: BTreeSet<String>,
 }
@@ -90,7 +79,7 @@ impl Agents {
         closed(root, &["agents", "credentials", "groups"], "", faults);
         let mut declared = |name: &str| {
             let pointer = format!("/{name}");
-            root.get(name).map(|list| names(list, &pointer, usize::MAX, faults))
+            root.get(name).map(|value| list(value, &pointer, usize::MAX, faults))
         };
         let (groups, credentials) = (declared("groups"), declared("credentials"));
         self.groups.extend(groups.iter().flatten().cloned());
@@ -137,6 +126,7 @@ impl Agents {
         {
             faults.push(at(&format!("{pointer}/alias"), "a second agent with this alias"));
         }
+        self.by_name.add(&entry, position, pointer, faults);
         self.entries.push(entry);
     }
 
@@ -152,12 +142,8 @@ impl Agents {
                     if self.position(&name).is_some() {
                         continue;
                     }
-                    let (groups, credentials) = (Vec::new(), Vec::new());
-                    let digest = entry_digest(&name, None, &groups, &credentials, true);
                     self.by_id.insert(name.as_str().into(), position);
-                    let entry =
-                        AgentEntry { id: name, alias: None, groups, credentials, disabled: true, digest };
-                    self.entries.push(entry);
+                    self.entries.push(AgentEntry::gone(name));
                 }
             }
         }
@@ -201,6 +187,16 @@ impl Agents {
     /// The agent with this alias.
     pub fn by_alias(&self, alias: &str) -> Option<&AgentEntry> {
         self.at(*self.by_alias.get(alias)?)
+    }
+
+    /// The agent with this name in this binding.
+    pub fn by_name(&self, binding: &str, name: &str) -> Option<&AgentEntry> {
+        self.at(self.by_name.by_name(binding, name)?)
+    }
+
+    /// The agent with this key in this binding, whether the key still counts or not.
+    pub fn by_key(&self, binding: &str, key: [u8; 32]) -> Option<&AgentEntry> {
+        self.at(self.by_name.by_key(binding, key)?)
     }
 
     /// Every credential that is declared or that an agent has.
@@ -250,142 +246,6 @@ fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec
             faults.push(at(&json_locations::member(pointer, name), why));
         }
     }
-}
-
-fn entry(
-    item: &Json<'_>,
-    pointer: &str,
-    limits: &PolicyLimits,
-    faults: &mut Vec<PolicyFault>,
-) -> Option<AgentEntry> {
-    let Json::Object(object) = item else {
-        faults.push(at(pointer, "not an object"));
-        return None;
-    };
-    let before = faults.len();
-    closed(object, &["id", "alias", "groups", "credentials", "disabled"], pointer, faults);
-    let id = match object.get("id") {
-        Some(Json::String(id)) if is_spiffe_id(id) => id.to_string(),
-        _ => {
-            faults.push(at(
-                &format!("{pointer}/id"),
-                "not a SPIFFE id such as `spiffe://trust.domain/agent/name`",
-            ));
-            String::new()
-        }
-    };
-    let alias = match object.get("alias") {
-        None => None,
-        Some(Json::String(alias)) if is_alias(alias) => Some(alias.to_string()),
-        Some(_) => {
-            faults.push(at(
-                &format!("{pointer}/alias"),
-                "an alias is 1 to 128 letters, digits, `.`, `_` and `-`, so that it never looks like a SPIFFE id",
-            ));
-            None
-        }
-    };
-    let groups = listed(object, pointer, "groups", limits, faults);
-    let credentials = listed(object, pointer, "credentials", limits, faults);
-    for name in credentials.iter().filter(|name| is_shown(name)) {
-        let why = format!("`{name}` names a credential that only an agent can show");
-        faults.push(at(&format!("{pointer}/credentials"), why));
-    }
-    let disabled = match object.get("disabled") {
-        None => false,
-        Some(Json::Bool(disabled)) => *disabled,
-        Some(_) => {
-            faults.push(at(&format!("{pointer}/disabled"), "not `true` or `false`"));
-            true
-        }
-    };
-    if faults.len() > before {
-        return None;
-    }
-    let digest = entry_digest(&id, alias.as_deref(), &groups, &credentials, disabled);
-    Some(AgentEntry { id, alias, groups, credentials, disabled, digest })
-}
-
-/// A required list of names in an entry; empty with a fault where it is missing.
-fn listed(
-    object: &Object<'_>,
-    pointer: &str,
-    name: &str,
-    limits: &PolicyLimits,
-    faults: &mut Vec<PolicyFault>,
-) -> Vec<String> {
-    let pointer = format!("{pointer}/{name}");
-    if let Some(list) = object.get(name) {
-        return names(list, &pointer, limits.max_memberships, faults);
-    }
-    faults.push(at(&pointer, "missing: write `[]` for none"));
-    Vec::new()
-}
-
-fn entry_digest(
-    id: &str,
-    alias: Option<&str>,
-    groups: &[String],
-    credentials: &[String],
-    disabled: bool,
-) -> Digest {
-    Digest::of(
-        serde_json::json!({"alias": alias, "credentials": credentials, "disabled": disabled, "groups": groups, "id": id})
-            .to_string()
-            .as_bytes(),
-    )
-}
-
-/// A list of distinct names, sorted.
-fn names(list: &Json<'_>, pointer: &str, limit: usize, faults: &mut Vec<PolicyFault>) -> Vec<String> {
-    let Json::Array(items) = list else {
-        faults.push(at(pointer, "not a list"));
-        return Vec::new();
-    };
-    if items.len() > limit {
-        faults.push(at(pointer, format!("more than {limit} items")));
-        return Vec::new();
-    }
-    let mut resolved = BTreeSet::new();
-    for (position, item) in items.iter().enumerate() {
-        match item {
-            Json::String(name) if is_name(name) => {
-                if !resolved.insert(name.to_string()) {
-                    faults.push(at(&format!("{pointer}/{position}"), "the same name a second time"));
-                }
-            }
-            _ => faults.push(at(
-                &format!("{pointer}/{position}"),
-                "a name is 1 to 128 printable ASCII characters without quotation mark or backslash",
-            )),
-        }
-    }
-    resolved.into_iter().collect()
-}
-
-fn is_name(name: &str) -> bool {
-    (1..=128).contains(&name.len())
-        && name.bytes().all(|b| (b.is_ascii_graphic() || b == b' ') && b != b'"' && b != b'\\')
-        && name.trim() == name
-}
-
-fn is_alias(alias: &str) -> bool {
-    (1..=128).contains(&alias.len())
-        && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-}
-
-/// SPIFFE-ID §2: scheme, a trust domain of lower-case letters, digits, `.`, `-`, `_`, and a path of plain segments.
-fn is_spiffe_id(id: &str) -> bool {
-    let Some((domain, path)) = id.strip_prefix("spiffe://").and_then(|rest| rest.split_once('/')) else {
-        return false;
-    };
-    id.len() <= 2048
-        && (1..=255).contains(&domain.len())
-        && domain.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
-        && path.split('/').all(|segment| {
-            !matches!(segment, "" | "." | "..")
-                && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        })
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ mod suggest;
 mod type_conflicts;
 mod wants;
 
-pub use agents::AgentEntry;
+pub use agents::{AgentEntry, AgentKey, AgentName};
 pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};
 pub use annotations::Obligation;
 pub use approval::{

@@ -185,6 +185,18 @@ impl Policies {
         self.asker.agents.list.by_alias(alias)
     }
 
+    /// The agent with this name in this binding.
+    #[must_use]
+    pub fn by_name(&self, binding: &str, name: &str) -> Option<&AgentEntry> {
+        self.asker.agents.list.by_name(binding, name)
+    }
+
+    /// The agent with this key in this binding, whether the key still counts or not.
+    #[must_use]
+    pub fn by_key(&self, binding: &str, key: [u8; 32]) -> Option<&AgentEntry> {
+        self.asker.agents.list.by_key(binding, key)
+    }
+
     /// All agents, in the order of `entities.json`; then, disabled, those whom it has no more and whom [`Policies::reload_above`] keeps out.
     #[must_use]
     pub fn agents(&self) -> &[AgentEntry] {

@@ -6,41 +6,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderValue;
 use semgate_contexts::{canonical, json};
 use semgate_inspect::{Code, Refusal};
 use semgate_protocol::PayloadMode;
+use semgate_protocol::ldp::Endpoint;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::fault::RunFault;
-use crate::local::card::{AgentConnection, conditional};
-use crate::pipeline::answer::Answer;
-use crate::pipeline::decision::DecisionId;
+use crate::local::card::AgentConnection;
 use crate::pipeline::forward;
 use crate::server::pem_files::{fault, read};
 use crate::upstream::Allowed;
 
-/// Path at which delegates serve their card.
-pub(crate) const IDENTITY_PATH: &str = "/ldp/identity";
-/// Path at which delegates serve their capability manifest.
-pub(crate) const CAPABILITIES_PATH: &str = "/ldp/capabilities";
 /// Lifetime of a comparison with the delegate's own card.
 const KEPT: Duration = Duration::from_secs(60);
 /// Member that names the delegate's inner address. It takes no part in the comparison.
 const ENDPOINT: &str = "endpoint";
 /// The most skills and payload modes of a card.
 const MOST: usize = 256;
-
-/// A document about a delegate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum About {
-    /// The identity card.
-    Identity,
-    /// The capability manifest.
-    Capabilities,
-}
 
 /// A pinned card: its members without the address.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +82,13 @@ impl IdentityCard {
             return Err("names a capability twice".to_owned());
         }
         let canonical = canonical_form(&members).ok_or("holds a number without canonical form")?;
-        Ok(Self { canonical, members, delegate: read.delegate_id, skills, modes })
+        Ok(Self {
+            canonical,
+            members,
+            delegate: read.delegate_id,
+            skills,
+            modes,
+        })
     }
 
     /// The delegate's name.
@@ -125,19 +116,13 @@ impl IdentityCard {
     }
 
     /// The document for callers. `url` is the gateway's address of the route.
-    fn served(&self, about: About, url: &str) -> Bytes {
-        let document = match about {
-            About::Identity => {
-                let mut members = self.members.clone();
-                members.insert(ENDPOINT.to_owned(), url.trim_end_matches('/').into());
-                Value::Object(members)
-            }
-            About::Capabilities => {
-                let none = Value::Array(Vec::new());
-                json!({"capabilities": self.members.get("capabilities").unwrap_or(&none)})
-            }
-        };
-        Bytes::from(document.to_string())
+    fn served(&self, document: Endpoint, url: &str) -> Bytes {
+        if document == Endpoint::Capabilities {
+            return Bytes::from(json!({"capabilities": self.members.get("capabilities")}).to_string());
+        }
+        let mut members = self.members.clone();
+        members.insert(ENDPOINT.to_owned(), url.trim_end_matches('/').into());
+        Bytes::from(Value::Object(members).to_string())
     }
 }
 
@@ -165,30 +150,27 @@ impl Identity {
         Self { card, url, compared_until: RefCell::default() }
     }
 
-    /// The document as an answer. The gateway asks the delegate in its own name, at most once in [`KEPT`].
+    /// The document of this endpoint. The gateway asks the delegate in its own name, at most once in [`KEPT`].
     ///
     /// # Errors
     /// `upstream_invalid` for a delegate with another card than the pinned one, `upstream_unavailable` or `upstream_timeout`
     /// for a delegate that does not answer.
-    pub(crate) async fn answer(
+    pub(crate) async fn document(
         &self,
         connection: AgentConnection<'_>,
-        about: About,
-        has: Option<&HeaderValue>,
-        decision: DecisionId,
-    ) -> Result<Answer, Refusal> {
+        document: Endpoint,
+    ) -> Result<Bytes, Refusal> {
         if self.compared_until.borrow().is_none_or(|until| until <= Instant::now()) {
             self.compare(connection).await?;
             *self.compared_until.borrow_mut() = Some(Instant::now() + KEPT);
         }
-        Ok(conditional(self.card.served(about, &self.url), has, decision))
+        Ok(self.card.served(document, &self.url))
     }
 
     async fn compare(&self, connection: AgentConnection<'_>) -> Result<(), Refusal> {
         let AgentConnection { pool, address, limits } = connection;
-        let lease =
-            pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
-        let path = format!("{}{IDENTITY_PATH}", address.path().trim_end_matches('/'));
+        let lease = pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
+        let path = format!("{}{}", address.path().trim_end_matches('/'), Endpoint::Identity.path());
         let request = address.card_request(&path);
         let (head, body) = forward::exchange(pool, lease, request, limits, Allowed::ALWAYS).await?;
         if head.status == 200 && self.card.is_same(&body) {

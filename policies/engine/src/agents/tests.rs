@@ -70,7 +70,7 @@ fn the_form_is_closed_and_nothing_is_assumed() {
         (format!("{id},\"groups\":\"x\",\"credentials\":[]"), "at `/agents/0/groups`: not a list"),
         (
             format!("{id},\"groups\":[],\"credentials\":[],\"Disabled\":true"),
-            "at `/agents/0/Disabled`: a member that is not one of `id`, `alias`, `groups`, `credentials`, `disabled` (did you mean `disabled`?)",
+            "at `/agents/0/Disabled`: a member that is not one of `id`, `alias`, `names`, `keys`, `groups`, `credentials`, `disabled` (did you mean `disabled`?)",
         ),
         (
             format!("{id},\"groups\":[],\"credentials\":[],\"disabled\":\"yes\""),
@@ -169,4 +169,61 @@ fn bug_another_agent_was_suggested_for_what_agents_names_have_in_common() {
     }
     let elsewhere = agents.closest("spiffe://semgate.tset/agent/courier-5");
     assert_eq!(elsewhere, Some(id("courier-5").as_str()));
+}
+
+const KEY: &str = "27f1b0a4ad0ba3a9e2b5d1b9a1a6c0a5d0e4f0a1b2c3d4e5f60718293a4b5c6d";
+
+fn named(members: &str) -> Result<Agents, Vec<String>> {
+    one(&format!(r#""id":"spiffe://d/a","groups":[],"credentials":[],{members}"#))
+}
+
+#[test]
+fn an_agent_has_a_name_and_keys_in_a_binding() {
+    let text = format!(
+        r#""names":{{"ldp":"ldp:client:router"}},"keys":{{"iac":["{KEY}",{{"key":"{}","not_after":"2026-12-31T00:00:00Z"}}]}}"#,
+        KEY.replace('2', "e")
+    );
+    let agents = named(&text).unwrap();
+    let entry = agents.by_name("ldp", "ldp:client:router").unwrap();
+    assert!(entry.is_named("ldp", "ldp:client:router") && !entry.is_named("iac", "ldp:client:router"));
+    assert!(agents.by_name("iac", "ldp:client:router").is_none());
+    assert_eq!(agents.by_key("iac", entry.keys[1].key).unwrap().id, "spiffe://d/a");
+    assert_eq!((entry.keys[0].hex().as_str(), entry.keys[0].not_after), (KEY, None));
+    assert_eq!(entry.keys[1].not_after, Some(1_798_675_200));
+    assert_ne!(entry.digest, named(r#""names":{"ldp":"x"}"#).unwrap().entries()[0].digest);
+}
+
+#[test]
+fn names_and_keys_of_another_form_are_faults() {
+    for (members, why) in [
+        (r#""names":{"a2a":"x"}"#, "a member that is not one of `ldp`"),
+        (r#""names":["x"]"#, "not an object with a member for each binding"),
+        (r#""names":{"ldp":""}"#, "a name of a binding is"),
+        (r#""names":{"ldp":"two words"}"#, "a name of a binding is"),
+        (&format!(r#""names":{{"iac":"{KEY}"}}"#), "no key in hexadecimal digits"),
+        (&format!(r#""keys":{{"iac":["{}"]}}"#, KEY.to_uppercase()), "a key is 64 lower-case"),
+        (&format!(r#""keys":{{"iac":[{{"key":"{KEY}"}}]}}"#), "a key is 64 lower-case"),
+        (
+            &format!(r#""keys":{{"iac":[{{"key":"{KEY}","not_after":"tomorrow"}}]}}"#),
+            "a key is 64 lower-case",
+        ),
+        (&format!(r#""keys":{{"ldp":["{KEY}"]}}"#), "a member that is not one of `iac`"),
+    ] {
+        let faults = named(members).unwrap_err();
+        assert!(faults[0].contains(why), "{members}: {faults:?}");
+    }
+}
+
+#[test]
+fn two_agents_share_neither_name_nor_key_in_a_binding() {
+    let agent =
+        |id: &str, more: &str| format!(r#"{{"id":"spiffe://d/{id}","groups":[],"credentials":[],{more}}}"#);
+    let two = |a: String, b: String| read(&format!("{{\"agents\":[{a},{b}]}}"));
+    let name = |binding: &str| format!(r#""names":{{"{binding}":"x"}}"#);
+    assert!(two(agent("a", &name("ldp")), agent("b", &name("iac"))).is_ok());
+    let faults = two(agent("a", &name("ldp")), agent("b", &name("ldp"))).unwrap_err();
+    assert!(faults[0].ends_with("at `/agents/1/names/ldp`: a second agent with this name"), "{faults:?}");
+    let key = format!(r#""keys":{{"iac":["{KEY}"]}}"#);
+    let faults = two(agent("a", &key), agent("b", &key)).unwrap_err();
+    assert!(faults[0].ends_with("at `/agents/1/keys/iac/0`: this key a second time"), "{faults:?}");
 }

@@ -14,7 +14,6 @@ use super::headers::{
 };
 use super::rules::RouteRules;
 use crate::config::Limits;
-use crate::local::identity_card::About;
 use crate::pipeline::grpc;
 use crate::pipeline::receive;
 use crate::pipeline::socket::wanted::Wanted;
@@ -33,8 +32,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A request for the agent card.
     Card,
-    /// A request for a document about a delegate.
-    Identity(About),
+    /// A request for a document about the agent, which the gateway keeps.
+    Document(Call),
     /// A request for the metadata of the protected resource at this path.
     Metadata(String),
     /// A request for a WebSocket.

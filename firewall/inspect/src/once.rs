@@ -1,0 +1,61 @@
+//! Messages that count once: a signed message passes within its window, and only the first time.
+
+use crate::{Code, Refusal, decide::Decided, inspection::Inspection, inspection::Turn};
+use semgate_contexts::Digest;
+use semgate_negotiation::{NotTaken, RememberedBounds};
+use semgate_protocol::{Message, Once};
+
+/// Seconds that the stamp of a message may differ from our clock: the patience of common clients, and far more than clocks
+/// of machines with NTP differ.
+pub const STAMP_SECONDS: u64 = 300;
+
+/// Messages that are remembered. One agent: 436 a second for a whole window, 16 MB. All: eight such agents.
+pub(crate) const REMEMBERED: RememberedBounds = RememberedBounds { of_one: 131_072, of_all: 1_048_576 };
+
+/// Checks the stamp of a message on its arrival. A message that people approved meanwhile was checked before they were asked.
+///
+/// # Errors
+/// `replayed`.
+pub(crate) fn fresh(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+    let first = matches!(case.turn, Turn::First | Turn::Event) && case.approved.is_none();
+    let Some(at) = message.once.as_ref().and_then(|once| once.at).filter(|_| first) else { return Ok(()) };
+    let apart = at.abs_diff(case.now.unix);
+    if apart <= STAMP_SECONDS {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::Replayed, "the time of the message is too far from the gateway's clock")
+        .with_hint("set your clock, and sign a new message")
+        .with_detail(format!("the stamp is {apart} seconds off; {STAMP_SECONDS} are allowed")))
+}
+
+/// Takes a message that passed every other stage. It is remembered for as long as its stamp would let it pass again.
+///
+/// # Errors
+/// `replayed`; `rate_limited` if no more can be remembered.
+pub(crate) fn take(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+    let case = decided.case();
+    let Some(once) = &decided.resolved().message().once else { return Ok(()) };
+    let now = case.now.unix;
+    let until = once.at.unwrap_or(now).max(now).saturating_add(STAMP_SECONDS);
+    let refusal = match case.state.once.take(digest(case, once), case.sender_key(), now, until) {
+        Ok(()) => return Ok(()),
+        Err(NotTaken::Replayed) => Refusal::new(Code::Replayed, "a message with these ids was sent before")
+            .with_hint("give each message an id of its own"),
+        Err(NotTaken::Full) => {
+            Refusal::new(Code::RateLimited, "this agent sent more messages than the gateway remembers")
+                .with_hint("send fewer messages in five minutes")
+        }
+    };
+    Err(refusal.with_facts(decided.facts()))
+}
+
+/// Identifies a message among all of its sender. The length before each part keeps two ids from being cut elsewhere.
+fn digest(case: &Inspection<'_>, once: &Once<'_>) -> Digest {
+    let mut text = String::new();
+    for part in
+        [case.sender.id(), case.receiver, &case.route.name].into_iter().chain(once.ids.iter().copied())
+    {
+        text.push_str(&format!("{}:{part}", part.len()));
+    }
+    Digest::of(text.as_bytes())
+}
