@@ -160,7 +160,7 @@ fn ldp_stock_clients_are_shown_a_refusal_in_their_own_words() {
     let mut stranger = Client::python(&stage.url(), &json!({"domain": "elsewhere", "enforce": false}));
     let raised = stranger.does(&json!({"do": "establish"}));
     let raised = raised["raised"].as_str().unwrap();
-    assert!(raised.starts_with("ConnectionError: Session rejected [policy_denied]: "), "{raised}");
+    assert!(raised.starts_with("ConnectionError: Session rejected [sender_mismatch]: "), "{raised}");
     assert_eq!(delegate.count("TASK_SUBMIT"), 1);
 }
 
@@ -174,12 +174,12 @@ fn ldp_rust_client_learns_of_a_refusal_when_it_polls() {
     for _ in 0..2 {
         let status = client.does(&json!({"do": "status"}));
         assert_eq!(status["status"], "failed", "{status}");
-        assert_eq!(status["error"]["code"], "policy_denied", "the card lists no such skill: {status}");
+        assert_eq!(status["error"]["code"], "concept_undefined", "the card lists no such skill: {status}");
     }
     let mut stranger = Client::rust(&stage.url(), &json!({"domain": "elsewhere"}));
     let raised = stranger.does(&json!({"do": "establish"}));
     let raised = raised["raised"].as_str().unwrap();
-    assert!(raised.starts_with("Session rejected: [policy_denied] "), "{raised}");
+    assert!(raised.starts_with("Session rejected: [sender_mismatch] "), "{raised}");
 }
 
 #[test]

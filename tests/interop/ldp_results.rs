@@ -39,8 +39,8 @@ fn as_instructed(asked: &Value, answer: &mut Value) {
 
 /// A gateway before that delegate, and a session of `retailer-7`.
 struct Own {
-    up: Up,
-    gateway: Gateway,
+    _up: Up,
+    _gateway: Gateway,
     listen: SocketAddr,
     session: String,
 }
@@ -50,8 +50,14 @@ impl Own {
         let (delegate, up, listen) = (ldp_own::delegate(as_instructed), up(), free_address());
         let route = Route { listen, agent: Some("retailer-7"), upstream: delegate, more: String::new() };
         let gateway = Gateway::serving(&up, listen, &route.written(&up), "");
-        let session = accepted(&post(listen, &propose(&json!({}))));
-        Self { up, gateway, listen, session }
+        let mut own = Self { _up: up, _gateway: gateway, listen, session: String::new() };
+        own.opens();
+        own
+    }
+
+    /// From now on tasks belong to a new session, whose budget is whole.
+    fn opens(&mut self) {
+        self.session = accepted(&post(self.listen, &propose(&json!({}))));
     }
 
     fn asks(&self, instruction: &str, contract: Option<Value>) -> Answer {
@@ -97,7 +103,7 @@ fn ldp_attack_contract_depth_and_deadline() {
     let until = |seconds| contract(json!({}), Some(seconds));
     own.passes("wait 1", until(30));
     own.refuses("in time", until(-1), "policy_denied");
-    own.refuses("wait 1500", until(1), "reply_refused");
+    own.refuses("wait 2500", until(1), "reply_refused");
     for unreadable in [json!("soon"), json!(7)] {
         let mut contract = until(30);
         contract["deadline"] = unreadable;
@@ -126,14 +132,21 @@ fn ldp_contract_of_the_rust_client_is_kept() {
 
 #[test]
 fn ldp_budget_runs_out() {
-    let own = Own::start();
-    let tokens = |most: u64| contract(json!({"budget": {"max_tokens": most}}), None);
+    let mut own = Own::start();
+    let tokens = |most: i64| contract(json!({"budget": {"max_tokens": most}}), None);
     let usd = |most: f64| contract(json!({"budget": {"max_cost_usd": most}}), None);
-    own.passes("tokens 100", tokens(100));
+    own.passes("tokens 60", tokens(100));
+    own.passes("tokens 40", tokens(100));
+    own.refuses("tokens 1", tokens(100), "policy_denied");
+    own.opens();
     own.refuses("tokens 101", tokens(100), "reply_refused");
+    own.opens();
     own.passes("cents 5", usd(0.05));
+    own.opens();
     own.refuses("cents 6", usd(0.05), "reply_refused");
-    own.refuses("tokens 1", contract(json!({"budget": {"max_tokens": -1}}), None), "malformed");
+    own.opens();
+    own.refuses("no report", tokens(100), "reply_refused");
+    own.refuses("tokens 1", tokens(-1), "malformed");
 }
 
 #[test]
@@ -168,5 +181,4 @@ fn ldp_confidence_that_another_verified_passes() {
         assert_eq!(confidence(unverified), Value::Null, "{unverified}");
     }
     assert_eq!(confidence("nested passed")["score"], 0.91, "the shape of the paper");
-    let _ = (&own.up, &own.gateway);
 }

@@ -111,7 +111,7 @@ fn joins() -> Vec<Attack> {
         json!("default"),
         json!("ACME"),
         json!("acme/"),
-        json!(null),
+        json!(7.5),
         json!(7),
         json!(["acme"]),
         json!({"name": "acme", "allow_cross_domain": true, "trusted_peers": ["*"]}),
