@@ -1,7 +1,7 @@
 //! The contexts that are shipped with Semgate, in the form that their authors write.
 
 /// File name and bytes of each shipped document; `check` brings them into canonical form.
-static DOCUMENTS: [(&str, &[u8]); 12] = [
+static DOCUMENTS: [(&str, &[u8]); 13] = [
     ("a2a-v1.0", include_bytes!("../library/a2a-v1.0.json")),
     ("a2h-v1.0", include_bytes!("../library/a2h-v1.0.json")),
     ("devops-v1.0", include_bytes!("../library/devops-v1.0.json")),

@@ -1,7 +1,7 @@
-//! What A2A, MCP and IAC cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
+//! What A2A, MCP, LDP and IAC cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
 //! "Speed").
 //!
-//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream iac]
+//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream ldp iac]
 //!
 //! Every check is on, the answer is judged too. Streams are measured against the direct path, one at a time: the agent says its first
 //! event and waits before the next, so that a proxy that held the stream back would show it.
@@ -9,6 +9,8 @@
 
 #[path = "calls.rs"]
 mod calls;
+#[path = "ldp.rs"]
+mod ldp;
 #[path = "proxies.rs"]
 mod proxies;
 #[path = "../support/mod.rs"]
@@ -55,6 +57,9 @@ fn main() {
     }
     if wants("stream") {
         first_event(&up);
+    }
+    if wants("ldp") {
+        ldp::round_trip(&up);
     }
     if wants("iac") {
         round_trip(up);
