@@ -151,7 +151,11 @@ fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, CarrierFault> {
         value |= group.ok_or(CarrierFault::Length)?;
         if byte & 0x80 == 0 {
             let shortest = at == 0 || *byte != 0;
-            return if shortest { Ok(Some((at.saturating_add(1), value))) } else { Err(CarrierFault::Length) };
+            return if shortest {
+                Ok(Some((at.saturating_add(1), value)))
+            } else {
+                Err(CarrierFault::Length)
+            };
         }
     }
     if bytes.len() < LENGTH { Ok(None) } else { Err(CarrierFault::Length) }

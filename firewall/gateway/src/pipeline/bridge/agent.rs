@@ -40,9 +40,7 @@ impl AgentOpener {
     /// Describes the reason for the operator.
     pub(crate) async fn connect(&self) -> Result<Carrier, String> {
         match self {
-            Self::Quic(connector) => {
-                connector.connect().await.map(Carrier::quic)
-            }
+            Self::Quic(connector) => connector.connect().await.map(Carrier::quic),
             Self::Unix(path, time) => {
                 let stream = tokio::time::timeout(*time, UnixStream::connect(path)).await;
                 let stream = stream.map_err(|_| "connecting took too long".to_owned())?;

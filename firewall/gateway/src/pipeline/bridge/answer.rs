@@ -61,8 +61,9 @@ impl Bridge {
             NoMessage::Framing(refusal) | NoMessage::Refused(refusal, _) => refused_reply(refusal),
         })?;
         if *signed.agent != *self.worker.route.receiver {
-            let refusal = Refusal::new(Code::SenderMismatch, "the message is not signed by the route's receiver")
-                .with_hint("sign answers with a key of the receiver");
+            let refusal =
+                Refusal::new(Code::SenderMismatch, "the message is not signed by the route's receiver")
+                    .with_hint("sign answers with a key of the receiver");
             return Err(refused_reply(refusal));
         }
         let judged = signed.frame.judged(&shared.limits.json());
@@ -74,7 +75,9 @@ impl Bridge {
             shared.inspector.inspect_said(&mut exchanges, &replier, answered, shared.now())?
         };
         if permit.written() == Written::ByGateway {
-            return Err(invalid("the gateway cannot rewrite a signed answer").with_facts(permit.facts().clone()));
+            return Err(
+                invalid("the gateway cannot rewrite a signed answer").with_facts(permit.facts().clone())
+            );
         }
         if exchange.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));

@@ -1,6 +1,7 @@
 //! Messages of the caller on their way to the agent.
 
 use bytes::Bytes;
+use semgate_contexts::json;
 use semgate_inspect::{
     Arrived, Code, Delivered, Direction, HeaderClaims, Outgoing, Peer, Permit, Refusal, Sent,
 };
@@ -76,14 +77,21 @@ impl Bridge {
                 let about = keys::about(&signed.frame);
                 (Box::pin(self.passed(&exchange, signed, to)).await, about)
             }
-            Err(NoMessage::Framing(refusal)) => (Err(BridgeEnd::refused(refusal).into()), AnsweredMessage::default()),
+            Err(NoMessage::Framing(refusal)) => {
+                (Err(BridgeEnd::refused(refusal).into()), AnsweredMessage::default())
+            }
             Err(NoMessage::Refused(refusal, about)) => (Err(refusal.into()), about),
         };
         self.settled(&exchange, passed, &about).await
     }
 
     /// Charges the first message, which was charged to the remote address so far.
-    async fn admitted(&self, exchange: &Exchange<'_>, first: SignedFrame, to: ToAgent<'_>) -> Result<(), Fault> {
+    async fn admitted(
+        &self,
+        exchange: &Exchange<'_>,
+        first: SignedFrame,
+        to: ToAgent<'_>,
+    ) -> Result<(), Fault> {
         exchange.charge_arrival().map_err(BridgeEnd::refused)?;
         Box::pin(self.passed(exchange, first, to)).await
     }
@@ -103,11 +111,19 @@ impl Bridge {
     }
 
     /// Takes one verified message through the stages, to the agent.
-    async fn passed(&self, exchange: &Exchange<'_>, signed: SignedFrame, to: ToAgent<'_>) -> Result<(), Fault> {
+    async fn passed(
+        &self,
+        exchange: &Exchange<'_>,
+        signed: SignedFrame,
+        to: ToAgent<'_>,
+    ) -> Result<(), Fault> {
         let limits = &self.worker.shared.limits;
         let SignedFrame { frame, agent, key } = signed;
         self.belongs(&frame, &agent)?;
         self.key.set(key);
+        if is_handshake(&frame, &limits.json()) {
+            return self.handshake(exchange, &Peer::signed(&agent), &frame).await;
+        }
         exchange.charge.hold(frame.bytes().len()).map_err(|NoRoom| no_room(Delivered::No))?;
         exchange.charge.owe(receive::cost_of(frame.bytes()), self.worker.shared.now());
         let judged = frame.judged(&limits.json());
@@ -131,7 +147,8 @@ impl Bridge {
 
     /// Checks that a message is of the connection's agent and session.
     fn belongs(&self, frame: &Frame, agent: &str) -> Result<(), Refusal> {
-        let mismatch = |reason: &str, hint: &str| Err(Refusal::new(Code::SenderMismatch, reason).with_hint(hint));
+        let mismatch =
+            |reason: &str, hint: &str| Err(Refusal::new(Code::SenderMismatch, reason).with_hint(hint));
         if agent != self.identity.id() {
             return mismatch(
                 "the connection belongs to another agent",
@@ -153,10 +170,14 @@ impl Bridge {
     }
 
     /// The inspector's stages, and people if the message needs them.
-    async fn judged(&self, exchange: &Exchange<'_>, peer: &Peer, arrived: Arrived) -> Result<Permit, Stopped> {
+    async fn judged(
+        &self,
+        exchange: &Exchange<'_>,
+        peer: &Peer,
+        arrived: Arrived,
+    ) -> Result<Permit, Stopped> {
         let (shared, route) = (&self.worker.shared, &self.worker.route);
-        let judged =
-            shared.inspector.inspect(route, peer, &HeaderClaims::default(), arrived, shared.now());
+        let judged = shared.inspector.inspect(route, peer, &HeaderClaims::default(), arrived, shared.now());
         match judged {
             Err(refusal) if refusal.code() == Code::ApprovalRequired => {
                 Box::pin(exchange.ask(peer, refusal)).await
@@ -227,6 +248,16 @@ impl Bridge {
         Ok((body, sent))
     }
 
+    /// Answers a handshake for the agent (`docs/spec/snl.md`). The lock that it agrees on then stands in each message.
+    async fn handshake(&self, exchange: &Exchange<'_>, peer: &Peer, frame: &Frame) -> Result<(), Fault> {
+        let body = Bytes::copy_from_slice(frame.payload().as_bytes());
+        let answer = exchange.handshake_within(peer, body)?;
+        let payload = String::from_utf8_lossy(&answer).into_owned();
+        let reply = self.signer.message(&keys::about(frame), payload);
+        let time = self.worker.shared.limits.write_timeout;
+        send(&self.caller, &reply, time).await.map_err(|_| BridgeEnd::Left.into())
+    }
+
     /// Files a permitted key for the operator, who alone can add it. It is never forwarded: a stock agent would believe it.
     async fn filed(&self, exchange: &Exchange<'_>, permit: Permit, frame: &Frame) -> Result<(), Fault> {
         let (_, sent) = self.spent(exchange, permit).await?;
@@ -241,6 +272,15 @@ impl Bridge {
         let time = self.worker.shared.limits.write_timeout;
         send(&self.caller, &reply, time).await.map_err(|_| BridgeEnd::Left.into())
     }
+}
+
+/// True of a command whose payload is a whole message of native L8, as handshakes are.
+fn is_handshake(frame: &Frame, limits: &json::Limits) -> bool {
+    let envelope =
+        |json: &json::Json<'_>| json.as_object().is_some_and(|object| object.get("protocol").is_some());
+    frame.kind() == MessageType::Command
+        && frame.extra().is_empty()
+        && json::read(frame.payload().as_bytes(), limits).is_ok_and(|json| envelope(&json))
 }
 
 impl From<BridgeEnd> for Fault {

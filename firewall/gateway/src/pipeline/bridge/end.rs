@@ -50,7 +50,8 @@ impl BridgeEnd {
 
 /// End after a fault in the caller's frames.
 pub(super) fn of_caller(fault: CarrierFault) -> BridgeEnd {
-    let refused = |code, reason: &str, hint: &str| BridgeEnd::refused(Refusal::new(code, reason).with_hint(hint));
+    let refused =
+        |code, reason: &str, hint: &str| BridgeEnd::refused(Refusal::new(code, reason).with_hint(hint));
     match fault {
         CarrierFault::Ended => BridgeEnd::Left,
         CarrierFault::TooLarge => {

@@ -53,11 +53,11 @@ fn opened(carried: CarriedFrame, bounds: &FrameBounds) -> Result<Bytes, Refusal>
     if !carried.compressed {
         return Ok(carried.bytes);
     }
-    let limits =
-        FrameLimits { compressed: bounds.compressed, inflated: bounds.plain, window: ZSTD_WINDOW };
+    let limits = FrameLimits { compressed: bounds.compressed, inflated: bounds.plain, window: ZSTD_WINDOW };
     let opened = inflate(&carried.bytes, &limits);
     opened.map(Bytes::from).map_err(|fault| {
-        Refusal::of_message(&fault, BINDING).with_hint("send one zstd frame, as docs/spec/iac-binding.md says")
+        Refusal::of_message(&fault, BINDING)
+            .with_hint("send one zstd frame, as docs/spec/iac-binding.md says")
     })
 }
 
@@ -104,12 +104,7 @@ fn present(entry: &AgentEntry, now: u64) -> impl Iterator<Item = [u8; 32]> {
 ///
 /// # Errors
 /// `sender_mismatch`.
-pub(super) fn still(
-    policies: &Policies,
-    agent: &str,
-    key: [u8; 32],
-    now: u64,
-) -> Result<(), Refusal> {
+pub(super) fn still(policies: &Policies, agent: &str, key: [u8; 32], now: u64) -> Result<(), Refusal> {
     let entry = policies.agent(agent).filter(|entry| !entry.disabled);
     if entry.is_some_and(|entry| present(entry, now).any(|known| known == key)) {
         return Ok(());

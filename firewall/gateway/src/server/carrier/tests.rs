@@ -1,8 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const BOUNDS: FrameBounds =
-    FrameBounds { compressed: 1024, plain: 4096, time: Duration::from_millis(200) };
+const BOUNDS: FrameBounds = FrameBounds { compressed: 1024, plain: 4096, time: Duration::from_millis(200) };
 
 fn run<T>(what: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(what)
