@@ -113,11 +113,12 @@ fn signed_messages_pass_byte_for_byte_in_both_directions() {
             let seen = server.seen();
             assert_eq!(seen.last().unwrap().bytes()[..], message[..]);
         }
-        let audit = house.audit();
         let of = |direction: &str| {
+            let audit = house.audit();
             audit.iter().filter(|line| line["direction"] == direction && line["verdict"] == "allowed").count()
         };
-        assert_eq!((of("request"), of("reply")), (2, 2), "{audit:?}");
+        wait("two records of each direction", || (of("request"), of("reply")) == (2, 2));
+        let audit = house.audit();
         assert_eq!(audit[0]["sender"], RETAILER);
         assert_eq!(audit[1]["sender"], WHOLESALER);
         assert_eq!(audit[0]["protocol"], "iac");
@@ -248,7 +249,8 @@ fn each_caller_has_a_connection_of_its_own_to_the_agent() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let (one, other) = (Peer::connect(gateway.port("iac")).await, Peer::connect(gateway.port("iac")).await);
+        let (one, other) =
+            (Peer::connect(gateway.port("iac")).await, Peer::connect(gateway.port("iac")).await);
         for (client, item) in [(&one, "sku-1"), (&other, "sku-2"), (&one, "sku-3")] {
             client.send(&command(item)).await;
             assert_eq!(client.receive().await.unwrap().from(), "bob");
@@ -391,7 +393,8 @@ fn the_same_messages_pass_over_tls_and_unix_sockets() {
             }
         });
         let tls = route(&house, "127.0.0.1:0", "unix:bob.sock", "");
-        let unix = route(&house, "unix:alice.sock", "unix:bob.sock", "").replace("\"iac\"\nlisten", "\"local\"\nlisten");
+        let unix = route(&house, "unix:alice.sock", "unix:bob.sock", "")
+            .replace("\"iac\"\nlisten", "\"local\"\nlisten");
         let gateway = Gateway::start(house.config(&format!("{tls}{unix}"), ""));
         gateway.ready();
         let mut local = tokio::net::UnixStream::connect(house.path("alice.sock")).await.unwrap();
