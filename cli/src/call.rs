@@ -2,7 +2,7 @@
 
 mod a2a;
 mod mcp;
-mod outcome;
+pub mod outcome;
 mod target;
 
 use std::path::PathBuf;

@@ -3,6 +3,7 @@
 mod attacks;
 mod people;
 mod scenes;
+mod sstp;
 mod stage;
 mod texts;
 
@@ -102,6 +103,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         attacks::forms,
         scenes::questions,
         people::case,
+        sstp::exchange,
         scenes::revocation,
     ] {
         let progress = (!json).then(|| Progress::of("playing"));

@@ -7,6 +7,7 @@
 mod a2a;
 mod answer;
 mod l8;
+mod sstp;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
