@@ -24,6 +24,7 @@ mod mcp_sdks;
 mod openapi;
 mod real;
 mod signatures;
+mod sstp;
 #[path = "../support/mod.rs"]
 mod support;
 mod traces;

@@ -281,6 +281,7 @@ listen = "{a2a}"
 binding = "a2a"
 receiver = "{receiver}"
 upstream = "http://{agent}/a2a"
+sstp = true
 {contexts}
 {handshake}
 

@@ -28,7 +28,7 @@ pub(super) fn of_content(case: &Inspection<'_>, message: &Message<'_>) -> Result
 /// True of the id of an agent, of its alias, and of its name in the format.
 fn is(case: &Inspection<'_>, party: &Party<'_>, id: &str) -> bool {
     let agent = || case.generation.policies().agent(id);
-    party.name == id || agent().is_some_and(|agent| agent.alias.as_deref() == Some(party.name))
+    party.name == id || agent().is_some_and(|agent| agent.is_named(party.format.as_str(), party.name))
 }
 
 /// True of a group that the receiver is a member of.
