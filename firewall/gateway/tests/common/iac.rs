@@ -101,7 +101,8 @@ impl Peer {
 /// The problem document of a reply of the gateway.
 pub fn problem(reply: &Frame) -> serde_json::Value {
     assert_eq!(reply.kind(), MessageType::Reply);
-    let key: Vec<u8> = (0..32).map(|n| u8::from_str_radix(&reply.from()[2 * n..2 * n + 2], 16).unwrap()).collect();
+    let key: Vec<u8> =
+        (0..32).map(|n| u8::from_str_radix(&reply.from()[2 * n..2 * n + 2], 16).unwrap()).collect();
     assert!(reply.verify(&key.try_into().unwrap()).is_some(), "signed by the key that it names");
     serde_json::from_str(reply.payload()).unwrap()
 }
@@ -158,7 +159,8 @@ async fn serve(peer: Peer, seen: Arc<Mutex<Vec<Frame>>>, act: Act) {
 
 fn server() -> quinn::ServerConfig {
     let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
-    let certificate = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     let tls = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&tokio_rustls::rustls::version::TLS13])
         .unwrap()

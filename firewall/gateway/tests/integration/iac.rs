@@ -248,7 +248,8 @@ fn each_caller_has_a_connection_of_its_own_to_the_agent() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let (one, other) = (Peer::connect(gateway.port("iac")).await, Peer::connect(gateway.port("iac")).await);
+        let (one, other) =
+            (Peer::connect(gateway.port("iac")).await, Peer::connect(gateway.port("iac")).await);
         for (client, item) in [(&one, "sku-1"), (&other, "sku-2"), (&one, "sku-3")] {
             client.send(&command(item)).await;
             assert_eq!(client.receive().await.unwrap().from(), "bob");
@@ -391,7 +392,8 @@ fn the_same_messages_pass_over_tls_and_unix_sockets() {
             }
         });
         let tls = route(&house, "127.0.0.1:0", "unix:bob.sock", "");
-        let unix = route(&house, "unix:alice.sock", "unix:bob.sock", "").replace("\"iac\"\nlisten", "\"local\"\nlisten");
+        let unix = route(&house, "unix:alice.sock", "unix:bob.sock", "")
+            .replace("\"iac\"\nlisten", "\"local\"\nlisten");
         let gateway = Gateway::start(house.config(&format!("{tls}{unix}"), ""));
         gateway.ready();
         let mut local = tokio::net::UnixStream::connect(house.path("alice.sock")).await.unwrap();
