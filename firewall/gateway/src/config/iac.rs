@@ -110,11 +110,16 @@ pub(super) fn check(route: &RouteConfig) -> Result<(), ConfigFault> {
         ("forward_authorization", route.forward_authorization),
         ("api_key_header", route.api_key_header.is_some()),
         ("upstream_http2", route.agent.upstream_http2),
-        ("handshake", route.agent.handshake.is_some()),
         ("answer_from_code_lists", route.speech.answer_from_code_lists),
     ];
     if let Some((name, _)) = strange.into_iter().find(|(_, set)| *set) {
         return wrong(name, "left out: each message is signed by its sender, and none travels over HTTP");
+    }
+    if route.agent.handshake.as_ref().is_some_and(|choice| choice.agent) {
+        return wrong(
+            "handshake",
+            "without `agent`: the gateway answers for an agent whose messages are signed",
+        );
     }
     if !quic && !matches!(route.upstream.endpoint, Endpoint::Unix(_)) {
         return wrong("upstream", "`quic://host:port` or `unix:/path`");

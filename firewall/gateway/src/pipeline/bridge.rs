@@ -23,7 +23,7 @@ use std::time::Duration;
 use semgate_inspect::{Exchanges, Refusal};
 use semgate_protocol::Binding;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use self::end::BridgeEnd;
 use self::files::FileTotals;
@@ -112,9 +112,9 @@ impl Bridge {
         if let BridgeEnd::Refused(stopped) = &end {
             self.exchange(self.worker.decisions.next()).stop(stopped);
         }
-        let _ = timeout(FAREWELL, self.caller.close(end.code(), end.reason())).await;
+        self.caller.close(end.code(), end.reason(), FAREWELL).await;
         if let Some(agent) = to_agent {
-            let _ = timeout(FAREWELL, agent.close(0, "")).await;
+            agent.close(0, "", FAREWELL).await;
         }
     }
 

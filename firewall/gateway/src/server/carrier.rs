@@ -3,6 +3,7 @@
 //!
 //! Frames are read one after another, in the order in which they began.
 
+use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use quinn::{Connection, ReadToEndError, SendStream, VarInt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 /// Bytes of the longest length: five groups of seven bits.
 const LENGTH: usize = 5;
@@ -26,7 +28,7 @@ pub(crate) struct Carrier {
 impl Carrier {
     /// A connection of QUIC.
     pub(crate) fn quic(connection: Connection) -> Self {
-        Self { reader: FrameReader::Quic(connection.clone()), writer: FrameWriter::Quic(connection) }
+        Self { reader: FrameReader::Quic(connection.clone()), writer: FrameWriter::quic(connection) }
     }
 
     /// A byte stream.
@@ -91,7 +93,7 @@ impl FrameReader {
             Self::Quic(connection) => loop {
                 let mut stream = connection.accept_uni().await.map_err(|_| CarrierFault::Ended)?;
                 let reading = stream.read_to_end(bounds.compressed);
-                match tokio::time::timeout(bounds.time, reading).await {
+                match timeout(bounds.time, reading).await {
                     Ok(Ok(bytes)) => return Ok(CarriedFrame { bytes: bytes.into(), compressed: true }),
                     Ok(Err(ReadToEndError::TooLong)) => return Err(CarrierFault::TooLarge),
                     Ok(Err(ReadToEndError::Read(quinn::ReadError::Reset(_)))) => {}
@@ -104,7 +106,7 @@ impl FrameReader {
                     fill(stream, buffer).await?;
                 }
                 let whole = delimited(stream, buffer, bounds.plain);
-                match tokio::time::timeout(bounds.time, whole).await {
+                match timeout(bounds.time, whole).await {
                     Ok(frame) => frame.map(|bytes| CarriedFrame { bytes, compressed: false }),
                     Err(_) => Err(CarrierFault::TooSlow),
                 }
@@ -170,16 +172,24 @@ fn write_length(mut length: usize, to: &mut BytesMut) {
     to.extend_from_slice(&[u8::try_from(length).unwrap_or(0)]);
 }
 
+/// Resolves once the other side has every byte of a stream, or wants none.
+type Arrival = Pin<Box<dyn Future<Output = ()>>>;
+
 /// The sending half. Its copies send over the same connection.
 #[derive(Clone)]
 pub(crate) enum FrameWriter {
-    /// A stream of QUIC for each frame.
-    Quic(Connection),
+    /// A stream of QUIC for each frame, and the arrival of the last one.
+    Quic(Connection, Rc<RefCell<Option<Arrival>>>),
     /// Frames with lengths, one at a time.
     Bytes(Rc<Mutex<Pin<Box<dyn AsyncWrite>>>>),
 }
 
 impl FrameWriter {
+    /// The sending half of a connection of QUIC.
+    pub(crate) fn quic(connection: Connection) -> Self {
+        Self::Quic(connection, Rc::default())
+    }
+
     /// The sending half of a byte stream.
     pub(crate) fn bytes(stream: impl AsyncWrite + 'static) -> Self {
         Self::Bytes(Rc::new(Mutex::new(Box::pin(stream))))
@@ -187,7 +197,7 @@ impl FrameWriter {
 
     /// True if frames are sent compressed.
     pub(crate) const fn compresses(&self) -> bool {
-        matches!(self, Self::Quic(_))
+        matches!(self, Self::Quic(..))
     }
 
     /// Sends one frame, which the other side takes within `time`. On QUIC a cut frame is reset, so it never seems whole.
@@ -197,10 +207,11 @@ impl FrameWriter {
     pub(crate) async fn send(&self, frame: &[u8], time: Duration) -> Result<(), CarrierFault> {
         let sending = async {
             match self {
-                Self::Quic(connection) => {
+                Self::Quic(connection, last) => {
                     let stream = connection.open_uni().await.map_err(|_| CarrierFault::Ended)?;
-                    let mut whole = WholeOrReset(Some(stream));
-                    whole.write(frame).await
+                    let arrival = WholeOrReset(Some(stream)).write(frame).await?;
+                    *last.borrow_mut() = Some(arrival);
+                    Ok(())
                 }
                 Self::Bytes(stream) => {
                     let mut whole = BytesMut::with_capacity(frame.len().saturating_add(LENGTH));
@@ -212,15 +223,22 @@ impl FrameWriter {
                 }
             }
         };
-        tokio::time::timeout(time, sending).await.map_err(|_| CarrierFault::TooSlow)?
+        timeout(time, sending).await.map_err(|_| CarrierFault::TooSlow)?
     }
 
-    /// Ends the connection. On QUIC the other side reads the code and the reason; a byte stream only ends.
-    pub(crate) async fn close(&self, code: u32, reason: &str) {
+    /// Ends the connection, once the last frame arrived or `time` is over. On QUIC the other side reads the code and the
+    /// reason; a byte stream only ends.
+    pub(crate) async fn close(&self, code: u32, reason: &str, time: Duration) {
         match self {
-            Self::Quic(connection) => connection.close(VarInt::from_u32(code), reason.as_bytes()),
+            Self::Quic(connection, last) => {
+                let last = last.borrow_mut().take();
+                if let Some(arrival) = last {
+                    let _ = timeout(time, arrival).await;
+                }
+                connection.close(VarInt::from_u32(code), reason.as_bytes());
+            }
             Self::Bytes(stream) => {
-                let _ = stream.lock().await.shutdown().await;
+                let _ = timeout(time, async { stream.lock().await.shutdown().await }).await;
             }
         }
     }
@@ -230,12 +248,13 @@ impl FrameWriter {
 struct WholeOrReset(Option<SendStream>);
 
 impl WholeOrReset {
-    async fn write(&mut self, frame: &[u8]) -> Result<(), CarrierFault> {
+    async fn write(mut self, frame: &[u8]) -> Result<Arrival, CarrierFault> {
         let stream = self.0.as_mut().ok_or(CarrierFault::Ended)?;
         stream.write_all(frame).await.map_err(|_| CarrierFault::Ended)?;
         stream.finish().map_err(|_| CarrierFault::Ended)?;
+        let arrives = stream.stopped();
         self.0 = None;
-        Ok(())
+        Ok(Box::pin(async move { drop(arrives.await) }))
     }
 }
 

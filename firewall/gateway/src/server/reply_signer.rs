@@ -58,6 +58,11 @@ impl ReplySigner {
         if let (Some(members), Some(id)) = (payload.as_object_mut(), to.msg_id) {
             members.insert("responds_to".to_owned(), id.to_string().into());
         }
+        self.message(to, payload.to_string())
+    }
+
+    /// A signed reply with exactly this payload.
+    pub(crate) fn message(&self, to: &AnsweredMessage, payload: String) -> Vec<u8> {
         let mut random = [0; 8];
         // the system's source cannot fail on Linux; an id of zero would still be a valid message
         let _ = SystemRandom::new().fill(&mut random);
@@ -65,7 +70,7 @@ impl ReplySigner {
             from: self.name.clone(),
             to: to.from.clone(),
             kind: MessageType::Reply,
-            payload: payload.to_string(),
+            payload,
             timestamp: unix_now(),
             msg_id: u64::from_be_bytes(random),
             session_id: to.session_id,

@@ -113,11 +113,12 @@ fn signed_messages_pass_byte_for_byte_in_both_directions() {
             let seen = server.seen();
             assert_eq!(seen.last().unwrap().bytes()[..], message[..]);
         }
-        let audit = house.audit();
         let of = |direction: &str| {
+            let audit = house.audit();
             audit.iter().filter(|line| line["direction"] == direction && line["verdict"] == "allowed").count()
         };
-        assert_eq!((of("request"), of("reply")), (2, 2), "{audit:?}");
+        wait("two records of each direction", || (of("request"), of("reply")) == (2, 2));
+        let audit = house.audit();
         assert_eq!(audit[0]["sender"], RETAILER);
         assert_eq!(audit[1]["sender"], WHOLESALER);
         assert_eq!(audit[0]["protocol"], "iac");

@@ -1,6 +1,7 @@
 //! Messages of the caller on their way to the agent.
 
 use bytes::Bytes;
+use semgate_contexts::json;
 use semgate_inspect::{
     Arrived, Code, Delivered, Direction, HeaderClaims, Outgoing, Peer, Permit, Refusal, Sent,
 };
@@ -120,6 +121,9 @@ impl Bridge {
         let SignedFrame { frame, agent, key } = signed;
         self.belongs(&frame, &agent)?;
         self.key.set(key);
+        if is_handshake(&frame, &limits.json()) {
+            return self.handshake(exchange, &Peer::signed(&agent), &frame).await;
+        }
         exchange.charge.hold(frame.bytes().len()).map_err(|NoRoom| no_room(Delivered::No))?;
         exchange.charge.owe(receive::cost_of(frame.bytes()), self.worker.shared.now());
         let judged = frame.judged(&limits.json());
@@ -244,6 +248,16 @@ impl Bridge {
         Ok((body, sent))
     }
 
+    /// Answers a handshake for the agent (`docs/spec/snl.md`). The lock that it agrees on then stands in each message.
+    async fn handshake(&self, exchange: &Exchange<'_>, peer: &Peer, frame: &Frame) -> Result<(), Fault> {
+        let body = Bytes::copy_from_slice(frame.payload().as_bytes());
+        let answer = exchange.handshake_within(peer, body)?;
+        let payload = String::from_utf8_lossy(&answer).into_owned();
+        let reply = self.signer.message(&keys::about(frame), payload);
+        let time = self.worker.shared.limits.write_timeout;
+        send(&self.caller, &reply, time).await.map_err(|_| BridgeEnd::Left.into())
+    }
+
     /// Files a permitted key for the operator, who alone can add it. It is never forwarded: a stock agent would believe it.
     async fn filed(&self, exchange: &Exchange<'_>, permit: Permit, frame: &Frame) -> Result<(), Fault> {
         let (_, sent) = self.spent(exchange, permit).await?;
@@ -258,6 +272,15 @@ impl Bridge {
         let time = self.worker.shared.limits.write_timeout;
         send(&self.caller, &reply, time).await.map_err(|_| BridgeEnd::Left.into())
     }
+}
+
+/// True of a command whose payload is a whole message of native L8, as handshakes are.
+fn is_handshake(frame: &Frame, limits: &json::Limits) -> bool {
+    let envelope =
+        |json: &json::Json<'_>| json.as_object().is_some_and(|object| object.get("protocol").is_some());
+    frame.kind() == MessageType::Command
+        && frame.extra().is_empty()
+        && json::read(frame.payload().as_bytes(), limits).is_ok_and(|json| envelope(&json))
 }
 
 impl From<BridgeEnd> for Fault {

@@ -126,7 +126,7 @@ impl Guest {
             let caller = Caller::default();
             Exchange::new(&self.worker, &Rc::new(identity), caller, Manner::Plain, decision).stop(stopped);
         }
-        let _ = timeout(FAREWELL, self.carrier.writer.close(end.code(), end.reason())).await;
+        self.carrier.writer.close(end.code(), end.reason(), FAREWELL).await;
     }
 }
 

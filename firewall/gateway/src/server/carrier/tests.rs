@@ -30,7 +30,7 @@ fn frames_with_lengths_arrive_as_they_were_sent() {
             for frame in &frames {
                 writer.send(frame, Duration::from_secs(1)).await.unwrap();
             }
-            writer.close(0, "").await;
+            writer.close(0, "", Duration::from_secs(1)).await;
         };
         let reading = async {
             for frame in &frames {

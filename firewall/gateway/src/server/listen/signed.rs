@@ -10,6 +10,7 @@ use quinn::Incoming;
 use semgate_certs::tls::HandshakeFault;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -72,19 +73,10 @@ impl Listener {
         self.worker.turns.spawn(&Arc::clone(guest.account.agent()), async move {
             this.worker.turns.unit().await;
             let time = this.worker.shared.limits.handshake_timeout;
-            let connection = match timeout(time, incoming).await {
-                Ok(Ok(connection)) => connection,
-                Ok(Err(why)) => {
-                    let why = HandshakeFault::other(why);
-                    return drop(this.failed::<()>("handshake_failed", &peer.to_string(), &why));
-                }
-                Err(_) => {
-                    let why = HandshakeFault::timeout();
-                    return drop(this.failed::<()>("handshake_timeout", &peer.to_string(), &why));
-                }
-            };
-            let carrier = Carrier::quic(connection);
-            this.admit_guest(&entrance, guest, carrier).await;
+            let opened = timeout(time, incoming).await.map(|opened| opened.map_err(HandshakeFault::other));
+            if let Some(connection) = this.opened(opened, &peer.to_string()) {
+                this.admit_guest(&entrance, guest, Carrier::quic(connection)).await;
+            }
         });
     }
 
@@ -106,16 +98,21 @@ impl Listener {
             };
             this.worker.turns.unit().await;
             let time = this.worker.shared.limits.handshake_timeout;
-            match timeout(time, TlsAcceptor::from(tls).accept(stream)).await {
-                Ok(Ok(stream)) => this.admit_guest(&entrance, guest, Carrier::bytes(stream)).await,
-                Ok(Err(why)) => {
-                    drop(this.failed::<()>("handshake_failed", &from.peer, &HandshakeFault::of(&why)));
-                }
-                Err(_) => {
-                    drop(this.failed::<()>("handshake_timeout", &from.peer, &HandshakeFault::timeout()));
-                }
+            let opened = timeout(time, TlsAcceptor::from(tls).accept(stream)).await;
+            let opened = opened.map(|opened| opened.map_err(|why| HandshakeFault::of(&why)));
+            if let Some(stream) = this.opened(opened, &from.peer) {
+                this.admit_guest(&entrance, guest, Carrier::bytes(stream)).await;
             }
         });
+    }
+
+    /// The result of a handshake; `None`, counted and logged, if it failed.
+    fn opened<T>(&self, result: Result<Result<T, HandshakeFault>, Elapsed>, peer: &str) -> Option<T> {
+        match result {
+            Ok(Ok(opened)) => Some(opened),
+            Ok(Err(why)) => self.failed("handshake_failed", peer, &why),
+            Err(_) => self.failed("handshake_timeout", peer, &HandshakeFault::timeout()),
+        }
     }
 
     /// Charges a connection to its remote address. `None` if the address has reached its limit.

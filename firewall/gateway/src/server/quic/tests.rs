@@ -39,7 +39,7 @@ fn frames_travel_in_order_on_a_stream_each() {
     run(async {
         for congestion in [Congestion::Cubic, Congestion::Bbr] {
             let (_endpoint, near, far) = pair(&IacOptions { congestion, ..IacOptions::default() }).await;
-            let writer = FrameWriter::Quic(far);
+            let writer = FrameWriter::quic(far);
             for n in 0..20_u8 {
                 writer.send(&[n; 100], Duration::from_secs(1)).await.unwrap();
             }
@@ -56,7 +56,7 @@ fn frames_travel_in_order_on_a_stream_each() {
 fn a_frame_beyond_the_limit_or_without_an_end_is_refused() {
     run(async {
         let (_endpoint, near, far) = pair(&IacOptions::default()).await;
-        FrameWriter::Quic(far.clone()).send(&[0; 1025], Duration::from_secs(1)).await.unwrap();
+        FrameWriter::quic(far.clone()).send(&[0; 1025], Duration::from_secs(1)).await.unwrap();
         let mut reader = FrameReader::Quic(near);
         assert_eq!(reader.next(&BOUNDS).await, Err(CarrierFault::TooLarge));
         let mut silent = far.open_uni().await.unwrap();
@@ -71,9 +71,9 @@ fn a_cut_frame_never_looks_whole() {
         let (_endpoint, near, far) = pair(&IacOptions::default()).await;
         // more than the other side takes before it reads
         let cut = vec![1; 8 << 20];
-        let sent = FrameWriter::Quic(far.clone()).send(&cut, Duration::from_millis(50)).await;
+        let sent = FrameWriter::quic(far.clone()).send(&cut, Duration::from_millis(50)).await;
         assert_eq!(sent, Err(CarrierFault::TooSlow));
-        FrameWriter::Quic(far).send(b"next", Duration::from_secs(1)).await.unwrap();
+        FrameWriter::quic(far.clone()).send(b"next", Duration::from_secs(1)).await.unwrap();
         let bounds = FrameBounds { compressed: 16 << 20, ..BOUNDS };
         let next = FrameReader::Quic(near).next(&bounds).await.unwrap();
         assert_eq!(&next.bytes[..], b"next", "the cut stream was dropped");
