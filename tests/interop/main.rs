@@ -11,6 +11,7 @@ mod grpc;
 mod humanlayer;
 mod iac;
 mod iac_attacks;
+mod iac_replies;
 mod imports;
 mod js;
 mod ldp;
