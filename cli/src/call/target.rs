@@ -100,6 +100,7 @@ impl Target {
             Binding::L8 => Spoken::L8,
             Binding::A2a => Spoken::A2a,
             Binding::Mcp => Spoken::Mcp,
+            Binding::Ldp => Spoken::Ldp,
             Binding::A2h => {
                 return Err(Fault::new("a route of the binding `a2h` takes requests to people alone")
                     .hint("post to `/a2h/v1/interactions`, as docs/spec/a2h-binding.md says")
