@@ -47,6 +47,13 @@ impl Binding {
         }
     }
 
+    /// All names, as words of a sentence.
+    pub fn listed() -> String {
+        let names: Vec<_> = Self::ALL.iter().map(|binding| format!("`{binding}`")).collect();
+        let (last, first) = names.split_last().map_or(("", [].as_slice()), |(last, first)| (last, first));
+        format!("{} or {last}", first.join(", "))
+    }
+
     /// Reads the name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|binding| binding.as_str() == text)

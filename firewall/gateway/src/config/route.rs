@@ -323,7 +323,7 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
-text!(Binding, "`l8`, `a2a`, `mcp`, `a2h` or `iac`", Binding::parse, |binding| binding.as_str().to_owned());
+text!(Binding, Binding::listed(), Binding::parse, |binding| binding.as_str().to_owned());
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(

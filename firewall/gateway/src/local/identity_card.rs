@@ -32,7 +32,6 @@ const MOST: usize = 256;
 pub(crate) struct IdentityCard {
     members: Map<String, Value>,
     canonical: Vec<u8>,
-    delegate: String,
     skills: Vec<String>,
     modes: Vec<PayloadMode>,
 }
@@ -85,15 +84,9 @@ impl IdentityCard {
         Ok(Self {
             canonical,
             members,
-            delegate: read.delegate_id,
             skills,
             modes,
         })
-    }
-
-    /// The delegate's name.
-    pub(crate) fn delegate(&self) -> &str {
-        &self.delegate
     }
 
     /// Names of the delegate's skills, sorted.
