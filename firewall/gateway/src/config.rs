@@ -47,8 +47,8 @@ pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
-pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use iac::{Congestion, IacOptions};
+pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

@@ -150,8 +150,7 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
         let agent = || case.generation.policies().agent(id);
         named == id || agent().is_some_and(|agent| agent.is_named(message.binding.as_str(), named))
     };
-    let names = message.sender_id.into_iter().chain(message.dialogue.sender_names.iter().copied());
-    if names.clone().any(|named| !is(named, case.sender.id())) {
+    if message.sender_id.is_some_and(|named| !is(named, case.sender.id())) {
         return Err(Refusal::new(Code::SenderMismatch, "the sender in the message is not the verified peer")
             .with_hint("name your own verified id, or its alias")
             .with_detail(format!("the verified peer is `{}`", case.sender.id())));

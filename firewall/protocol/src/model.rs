@@ -341,7 +341,7 @@ pub struct Message<'j> {
     pub dialogue: Dialogue<'j>,
     /// Agents that content names as sender or receiver.
     pub parties: Vec<Party<'j>>,
-    /// Instances that a format's context judges unless the message's context defines their name.
+    /// Instances that another vocabulary judges unless the message's context defines their name.
     pub otherwise: Vec<Otherwise>,
     /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
     pub questions: usize,

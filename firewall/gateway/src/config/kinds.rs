@@ -154,7 +154,8 @@ impl<'t> Reader<'t> {
         self.unknown()?;
         let (table, kind) = (std::mem::take(&mut self.table), self.kind);
         let group = (kind == Kind::Group).then_some(group);
-        let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, a2h, ldp, iac, group, ..self.read(table)? };
+        let route =
+            RouteConfig { agent, speech, owned, l8, a2a, mcp, a2h, ldp, iac, group, ..self.read(table)? };
         admitted(&route)?;
         Ok(route)
     }

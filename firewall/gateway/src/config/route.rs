@@ -12,9 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{
-    A2hOptions, HandshakeChoice, IacOptions, LdpOptions, Listen, PushConfig, Upstream, meta_keys,
-};
+use super::{A2hOptions, HandshakeChoice, IacOptions, LdpOptions, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -134,9 +134,8 @@ impl Materials {
             None => Ok(None),
         };
         let card_keys = of_routes(config, card_keys)?;
-        let files = |route: &RouteConfig| {
-            RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files))
-        };
+        let files =
+            |route: &RouteConfig| RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files));
         let files = Arc::new(of_routes(config, files)?);
         let signers = of_routes(config, |route: &RouteConfig| match &route.iac.signing_key {
             Some(file) => ReplySigner::load(file).map(|signer| {
