@@ -314,3 +314,37 @@ fn iac_a_claim_in_the_payload_names_the_context() {
     }
     server.never("handled");
 }
+
+#[test]
+fn iac_a_reply_without_a_claim_belongs_to_the_one_open_context() {
+    let scene = Scene::start("");
+    let mut agent = Peer::raw_server(scene.behind);
+    let mut client = Peer::client(scene.at, &scene.keys.alice);
+    let reply = |payload: &Value| {
+        Message::new("wholesaler", "alice", REPLY, payload).signed(&scene.keys.wholesaler, Form::Explicit)
+    };
+    client.send(&asks(COMMAND, &decision(1).to_string()));
+    agent.message();
+    let plain = reply(&decision(1));
+    agent.stream(&plain.stream());
+    assert_eq!(client.shown("received"), plain);
+    // two contexts are open
+    client.send(&asks(COMMAND, &decision(2).to_string()));
+    agent.message();
+    let flight = json!({"l9": {"context": "urn:contexts:travel:v2.1"}, "task": "bookFlight",
+        "origin_code": "LAX", "dest_code": "JFK", "date": "2026-12-24"});
+    let last = client.send(&asks(COMMAND, &flight.to_string()));
+    agent.message();
+    agent.stream(&reply(&decision(2)).stream());
+    let problem = scene.problem(client.shown("received"), &last);
+    assert_eq!(
+        (&problem["code"], &problem["cause"]),
+        (&json!("reply_refused"), &json!("context_missing")),
+        "{problem}"
+    );
+    let mut claimed = decision(2);
+    claimed["l9"] = json!({"context": "urn:contexts:supplyChain:v1.0"});
+    let claimed = reply(&claimed);
+    agent.stream(&claimed.stream());
+    assert_eq!(client.shown("received"), claimed);
+}
