@@ -70,7 +70,7 @@ fn almost() -> impl Strategy<Value = (Value, Value)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn fuzz_messages_that_are_almost_right((asked, answered) in almost()) {
