@@ -3,11 +3,6 @@
 use super::*;
 use proptest::prelude::*;
 
-/// `SEMGATE_FUZZ_CASES`, 256 without it.
-fn cases() -> u32 {
-    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
-}
-
 fn leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
