@@ -7,7 +7,7 @@ use super::{
     provenance,
 };
 use crate::{
-    AgentFailure, Base, Binding, Echo, Instance, MessageFault, PayloadMode, Pointer, Reading, Reply, SessionStep,
+    AgentFailure, Base, Binding, Echo, Instance, MessageFault, Pointer, Reading, Reply, SessionStep,
     Vocabulary,
     member::{Read, object},
     model::Message,
