@@ -108,7 +108,10 @@ pub(super) fn check(route: &RouteConfig) -> Result<(), ConfigFault> {
     }
     let ldp = &route.ldp;
     deny(ldp.identity_card.is_none(), || {
-        ConfigFault::missing(key(route, "identity_card"), "only what the delegate's pinned card lists may pass")
+        ConfigFault::missing(
+            key(route, "identity_card"),
+            "only what the delegate's pinned card lists may pass",
+        )
     })?;
     let text = route.agent.admit.contains(&Part::Text);
     deny(ldp.min_payload_mode == PayloadMode::Text && !text, || {
@@ -134,7 +137,11 @@ fn domains<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LdpDomain>,
         "at most 256 domains, each name once"
     } else if !once(all.iter().flat_map(|domain| &domain.agents)) {
         "domains without a common agent"
-    } else if !all.iter().flat_map(|domain| &domain.agents).all(|id| semgate_certs::SpiffeId::parse(id).is_ok()) {
+    } else if !all
+        .iter()
+        .flat_map(|domain| &domain.agents)
+        .all(|id| semgate_certs::SpiffeId::parse(id).is_ok())
+    {
         "domains whose agents are spiffe ids"
     } else if !all.iter().flat_map(|domain| &domain.trusted_peers).all(named) {
         "domains whose `trusted_peers` are in the list too"

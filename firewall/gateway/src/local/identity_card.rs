@@ -81,12 +81,7 @@ impl IdentityCard {
             return Err("names a capability twice".to_owned());
         }
         let canonical = canonical_form(&members).ok_or("holds a number without canonical form")?;
-        Ok(Self {
-            canonical,
-            members,
-            skills,
-            modes,
-        })
+        Ok(Self { canonical, members, skills, modes })
     }
 
     /// Names of the delegate's skills, sorted.
@@ -162,7 +157,8 @@ impl Identity {
 
     async fn compare(&self, connection: AgentConnection<'_>) -> Result<(), Refusal> {
         let AgentConnection { pool, address, limits } = connection;
-        let lease = pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
+        let lease =
+            pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
         let path = format!("{}{}", address.path().trim_end_matches('/'), Endpoint::Identity.path());
         let request = address.card_request(&path);
         let (head, body) = forward::exchange(pool, lease, request, limits, Allowed::ALWAYS).await?;

@@ -131,9 +131,8 @@ impl Materials {
             None => Ok(None),
         };
         let card_keys = of_routes(config, card_keys)?;
-        let files = |route: &RouteConfig| {
-            RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files))
-        };
+        let files =
+            |route: &RouteConfig| RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files));
         let files = Arc::new(of_routes(config, files)?);
         let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
         let issuers = Arc::new(issuers(config)?);

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     Asked, Base, Binding, Call, Echo, Form, GatewayAnswer, HttpTraits, Instance, Message, MessageFault,
-    Pointer, Protocol, Reading, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes, SessionRef,
-    SessionStep, StreamRules, Traits, Turns, Vocabulary, a2a, mcp,
+    Pointer, Protocol, Reading, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes,
+    SessionRef, SessionStep, StreamRules, Traits, Turns, Vocabulary, a2a, mcp,
     member::{Read, object, prefer_duplicate},
     removal::{Walk, ldp_message},
 };
