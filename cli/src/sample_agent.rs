@@ -8,6 +8,7 @@ mod a2a;
 mod answer;
 mod l8;
 mod ldp;
+mod sstp;
 
 pub use ldp::card as delegate_card;
 

@@ -100,6 +100,11 @@ impl Target {
             Binding::L8 => Spoken::L8,
             Binding::A2a => Spoken::A2a,
             Binding::Mcp => Spoken::Mcp,
+            Binding::Iac => {
+                return Err(Fault::new("a route of the binding `iac` takes signed messages over QUIC alone")
+                    .hint("use a client of IAC, as docs/spec/iac-binding.md says")
+                    .status(2));
+            }
             Binding::Ldp => Spoken::Ldp,
             Binding::A2h => {
                 return Err(Fault::new("a route of the binding `a2h` takes requests to people alone")

@@ -5,6 +5,7 @@ use crate::{
     SessionRef,
     a2a::{self, AgentError, Operation, TaskList},
     a2h::A2h,
+    iac::Iac,
     ldp::Ldp,
     mcp::{self, Mcp},
     native::L8,
@@ -149,6 +150,11 @@ pub struct Traits {
     pub names_context_in_replies: bool,
     /// True if the gateway answers every request by itself, and forwards none.
     pub answered_here: bool,
+    /// True if each message is signed by its sender. A connection then identifies nobody, and no message travels over HTTP.
+    /// Nothing can be removed from such a message or redacted in it.
+    pub signs_messages: bool,
+    /// True if an agent on a socket may ignore a request, and may answer a message that only informs.
+    pub answers_freely: bool,
     /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
     pub claim_hint: &'static str,
     /// The hint for a request in a version that is not carried.
@@ -200,6 +206,7 @@ impl Binding {
             Self::Mcp => &Mcp,
             Self::A2h => &A2h,
             Self::Ldp => &Ldp,
+            Self::Iac => &Iac,
         }
     }
 }

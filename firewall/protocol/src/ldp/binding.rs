@@ -28,6 +28,8 @@ impl Protocol for Ldp {
             calls_tools: false,
             names_context_in_replies: false,
             answered_here: false,
+            answers_freely: false,
+            signs_messages: false,
             claim_hint: " in `config` of the session or `input` of the task, `{\"l9_context\": {\"context\": …}}`,",
             version_hint: "LDP messages name no version",
             form_hint: "send exactly the members that docs/spec/ldp-binding.md lists, and nothing else",

@@ -3,7 +3,7 @@
 use super::{contract, envelope};
 use crate::{
     Base, Instance, MessageFault, PayloadMode, Pointer, Usage, Vocabulary,
-    member::{Read, array, object, required, string},
+    member::{Read, array, object, required},
     model::Message,
 };
 use semgate_contexts::{
@@ -28,6 +28,15 @@ pub(crate) fn is_verified(provenance: &Object<'_>) -> bool {
     matches!(provenance.get("verified"), Some(Json::Bool(true)))
 }
 
+/// The payload mode that a provenance states, if it states one.
+///
+/// # Errors
+/// `malformed` for another word.
+pub(super) fn stated_mode(json: &Json<'_>, path: &str) -> Read<Option<PayloadMode>> {
+    let stated = object(json, path)?.get("payload_mode_used");
+    stated.map(|mode| envelope::mode(mode, path, "payload_mode_used")).transpose()
+}
+
 /// Reads the provenance of a result into the message: an instance of its concept, and one more name of the sender.
 ///
 /// # Errors
@@ -40,10 +49,8 @@ pub(super) fn read<'j>(
 ) -> Read<Usage> {
     let provenance = object(json, path)?;
     let producer = required(provenance.get("produced_by"), path, "produced_by")?;
-    out.dialogue.sender_names.push(envelope::word(producer, path, "produced_by")?);
-    if let Some(used) = provenance.get("payload_mode_used")
-        && string(used, path, "payload_mode_used")? != mode.as_str()
-    {
+    out.parties.push(envelope::sender(envelope::word(producer, path, "produced_by")?));
+    if stated_mode(json, path)?.is_some_and(|stated| stated != mode) {
         return Err(MessageFault::malformed(
             format!("{path}/payload_mode_used"),
             "is not the payload mode of the message",

@@ -73,7 +73,12 @@ fn result<'j>(
     let skill = echo.get("skill").ok_or_else(MessageFault::unasked)?;
     content(envelope, Content { member: "output", path: "/body/output", skill }, reading, out)?;
     let json = member(envelope.body, "provenance")?;
-    let usage = provenance::read(json, "/body/provenance", envelope.mode, out)?;
+    let path = "/body/provenance";
+    // a question is in the mode of texts whatever the mode of the task, and stock delegates answer it alike
+    let asked = echo.get("type") == Some(Kind::TaskUpdate.as_str());
+    let object = envelope.body.get("output").is_some_and(|output| output.as_object().is_some());
+    let stated = if asked && object { provenance::stated_mode(json, path)? } else { None };
+    let usage = provenance::read(json, path, stated.unwrap_or(envelope.mode), out)?;
     out.dialogue.step = SessionStep::Result(usage);
     Ok(())
 }

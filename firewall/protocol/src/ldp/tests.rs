@@ -22,6 +22,7 @@ fn reading() -> Reading<'static> {
         tenant: None,
         meta: crate::MetaKeys::NONE,
         untyped: false,
+        formats: &[],
     }
 }
 
@@ -188,12 +189,12 @@ fn content_is_the_concept_of_the_skill_a_frame_or_a_text() {
     let (task, _) = exchange("TASK_SUBMIT");
     request(&task, |message| {
         assert_eq!((message.instances[0].name, message.instances[0].of), ("reasoning", Vocabulary::Context));
-        assert_eq!(message.dialogue.otherwise, Some("semantic_frame"));
+        assert_eq!(message.otherwise[0].term, "semantic_frame");
         assert_eq!(message.threads.begins, Some("t1"));
     })
     .unwrap();
     request(&with(&task, "/body/input", json!({"amount": 5})), |message| {
-        assert_eq!(message.dialogue.otherwise, None);
+        assert!(message.otherwise.is_empty());
     })
     .unwrap();
     let text = with(&task, "/body/input", "Classify sentiment".into());
@@ -275,7 +276,7 @@ fn an_answer_belongs_to_its_request_its_session_and_its_task() {
     reply(&answered, &echo(&asked), |reply| {
         let Reply::Message(message) = reply else { panic!() };
         // who produced it must be who answers
-        assert_eq!(message.dialogue.sender_names, ["ldp:delegate:qwen3-8b"]);
+        assert_eq!(message.parties[0].name, "ldp:delegate:qwen3-8b");
     })
     .unwrap();
 }

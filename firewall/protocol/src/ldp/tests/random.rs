@@ -1,7 +1,6 @@
 //! Whatever comes, nothing panics, and two messages never have one signed text.
 
 use super::*;
-use crate::a2a::cases;
 use proptest::prelude::*;
 
 fn leaf() -> impl Strategy<Value = Value> {
@@ -66,7 +65,7 @@ fn almost() -> impl Strategy<Value = (Value, Value)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn fuzz_messages_that_are_almost_right((asked, answered) in almost()) {
