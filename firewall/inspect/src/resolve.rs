@@ -1,5 +1,6 @@
 //! Second stage: sender, receiver, and the standing of the named context.
 
+mod dialogue;
 mod locks;
 mod turns;
 
@@ -77,8 +78,9 @@ struct Settled<'c> {
 
 fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let case = parsed.case();
-    parties(case, parsed.message())?;
+    authentic(case, parsed.message())?;
     once::fresh(case, parsed.message())?;
+    dialogue::holds(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
             let location = case.protocol().traits().claim_hint;
@@ -112,13 +114,23 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 
+/// Checks that a message comes from the verified peer, by the names in it and by its signature.
+///
+/// # Errors
+/// `sender_mismatch`, `receiver_mismatch`.
+pub(crate) fn authentic(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+    parties(case, message)?;
+    dialogue::signed(case, message)
+}
+
 /// Checks that the ids in the message equal the verified ones, their aliases, or their names in this binding, byte for byte.
 fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
         let agent = || case.generation.policies().agent(id);
         named == id || agent().is_some_and(|agent| agent.is_named(message.binding.as_str(), named))
     };
-    if message.sender_id.is_some_and(|named| !is(named, case.sender.id())) {
+    let names = message.sender_id.into_iter().chain(message.dialogue.sender_names.iter().copied());
+    if names.clone().any(|named| !is(named, case.sender.id())) {
         return Err(Refusal::new(Code::SenderMismatch, "the sender in the message is not the verified peer")
             .with_hint("name your own verified id, or its alias")
             .with_detail(format!("the verified peer is `{}`", case.sender.id())));
@@ -126,7 +138,8 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
     if let Some(heard) = group::addressed(case, message) {
         return heard;
     }
-    if message.receiver_id.is_some_and(|named| !is(named, case.receiver)) {
+    let by_address = |named: &str| message.dialogue.to_address && dialogue::is_address(case, named);
+    if message.receiver_id.is_some_and(|named| !is(named, case.receiver) && !by_address(named)) {
         return Err(Refusal::new(
             Code::ReceiverMismatch,
             "the receiver in the message is not the receiver of this route",

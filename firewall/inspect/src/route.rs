@@ -1,5 +1,6 @@
 //! Routes: a receiver, its binding, and the contexts that it understands.
 
+use crate::DialogueRules;
 use semgate_contexts::{ContextUrn, Line, ModelName, Version};
 pub use semgate_protocol::TextParts;
 use semgate_protocol::{Binding, MetaKeys, a2a};
@@ -143,6 +144,8 @@ pub struct RouteOptions {
     pub null_arguments: NullArguments,
     /// Keys of MCP `_meta` and A2A metadata that pass unread, in either direction.
     pub meta: MetaKeys,
+    /// Rules for sessions and signatures of messages.
+    pub dialogue: DialogueRules,
 }
 
 /// Treatment of a name that the context does not define (F0-31).
@@ -223,6 +226,7 @@ impl Default for RouteOptions {
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,
             meta: MetaKeys::default(),
+            dialogue: DialogueRules::default(),
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct SessionTerms<'j> {
     pub ttl: Option<u64>,
     /// The trust domain that the proposer claims to belong to.
     pub trust_domain: Option<&'j str>,
+    /// The trust domain that the proposer requires of the other agent.
+    pub required_domain: Option<&'j str>,
 }
 
 /// The beginning of a task.

@@ -40,7 +40,8 @@ pub use model::{
 };
 pub use pointer::{Base, Pointer};
 pub use protocol::{
-    AgentFailure, HttpTraits, Protocol, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    AgentFailure, HttpTraits, Protocol, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules,
+    Traits, Turns,
 };
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;

@@ -1,7 +1,8 @@
 //! The differences between bindings: one trait, with one implementation for each binding and transport.
 
 use crate::{
-    Asked, Binding, Call, Echo, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId, Secret, SessionRef,
+    Asked, Binding, Call, Echo, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId, Secret,
+    SessionRef,
     a2a::{self, AgentError, Operation, TaskList},
     a2h::A2h,
     ldp::Ldp,

@@ -47,7 +47,9 @@ impl Protocol for Ldp {
         reading: &Reading<'_>,
     ) -> Read<Message<'j>> {
         match endpoint(call)? {
-            Endpoint::Messages => message(json, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN)),
+            Endpoint::Messages => {
+                message(json, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+            }
             Endpoint::Identity => lookup(json, "get_identity"),
             Endpoint::Capabilities => lookup(json, "get_capabilities"),
         }

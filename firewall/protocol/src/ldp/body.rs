@@ -7,7 +7,7 @@ use super::{
     provenance,
 };
 use crate::{
-    Admit, Base, Binding, Claim, Instance, MessageFault, PayloadMode, Pointer, Reading, SessionStep,
+    Admit, Base, Binding, Claim, Instance, MessageFault, Once, PayloadMode, Pointer, Reading, SessionStep,
     SessionTerms, Submission, Vocabulary,
     member::{Read, array, at, id, object, required, string, unknown},
     model::Message,
@@ -32,6 +32,7 @@ pub(super) fn message<'j>(envelope: &Envelope<'j>, performative: Performative) -
     message.message_id = envelope.message_id;
     message.sender_id = Some(envelope.from);
     message.receiver_id = Some(envelope.to);
+    message.once = Some(Once { at: Some(envelope.at_ms / 1_000), ids: vec![envelope.message_id] });
     message.dialogue.seal = Some(envelope.seal.clone());
     message
 }
@@ -47,11 +48,7 @@ fn instance<'j>(name: &'j str, body: &'j Object<'j>, performative: Performative)
 }
 
 /// Reads the body of a request.
-pub(super) fn request<'j>(
-    envelope: &Envelope<'j>,
-    reading: &Reading<'_>,
-    out: &mut Message<'j>,
-) -> Read<()> {
+pub(super) fn request<'j>(envelope: &Envelope<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     let Envelope { kind, body, session_id, .. } = *envelope;
     if session_id.is_empty() && matches!(kind, Kind::TaskSubmit | Kind::SessionPropose | Kind::SessionClose) {
         return Err(MessageFault::malformed("/session_id", "is empty"));
@@ -59,14 +56,14 @@ pub(super) fn request<'j>(
     if let Some(json) = envelope.provenance {
         provenance::read(json, "/provenance", envelope.mode, out)?;
     }
-    out.dialogue.to_address = matches!(
-        kind,
-        Kind::Hello | Kind::SessionPropose | Kind::TaskUpdate | Kind::TaskCancel
-    );
+    out.dialogue.to_address =
+        matches!(kind, Kind::Hello | Kind::SessionPropose | Kind::TaskUpdate | Kind::TaskCancel);
     match kind {
         Kind::TaskSubmit => return submission(envelope, reading, out),
         Kind::SessionPropose => return proposal(body, out),
-        Kind::Hello => out.dialogue.sender_names.push(word(member(body, "delegate_id")?, "/body", "delegate_id")?),
+        Kind::Hello => {
+            out.dialogue.sender_names.push(word(member(body, "delegate_id")?, "/body", "delegate_id")?)
+        }
         Kind::TaskUpdate | Kind::TaskCancel => {
             let task = word(member(body, "task_id")?, "/body", "task_id")?;
             out.threads.tasks.push(task);
@@ -107,13 +104,8 @@ fn proposal<'j>(body: &'j Object<'j>, out: &mut Message<'j>) -> Read<()> {
             }
             "payload_mode" => terms.modes.push(mode(value, path, key)?),
             "ttl_secs" => terms.ttl = Some(contract::count(value, path, key)?),
-            "trust_domain" | "required_trust_domain" => {
-                let domain = string(value, path, key)?;
-                if terms.trust_domain.is_some_and(|other| other != domain) {
-                    return Err(MessageFault::malformed(at(path, key), "differs from the other trust domain"));
-                }
-                terms.trust_domain = Some(domain);
-            }
+            "trust_domain" => terms.trust_domain = Some(string(value, path, key)?),
+            "required_trust_domain" => terms.required_domain = Some(string(value, path, key)?),
             CLAIM => {
                 claim(value, "/body/config/l9_context", Performative::Propose, out)?;
                 claimed = true;
@@ -184,7 +176,8 @@ pub(super) fn content<'j>(
         Some(Json::Object(object)) => {
             let claimed = object.get(CLAIM);
             if let Some(json) = claimed {
-                let location = if member == "input" { "/body/input/l9_context" } else { "/body/output/l9_context" };
+                let location =
+                    if member == "input" { "/body/input/l9_context" } else { "/body/output/l9_context" };
                 claim(json, location, performative, out)?;
             }
             // what a delegate answers to a frame has no form

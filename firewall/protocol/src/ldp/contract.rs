@@ -20,13 +20,15 @@ pub(super) fn bounds(contract: &Object<'_>) -> Read<Bounds> {
     let Some(policy) = contract.get("policy") else { return Ok(bounds) };
     let path = "/body/contract/policy";
     let policy = object(policy, path)?;
-    bounds.depth = policy.get("max_delegation_depth").map(|n| count(n, path, "max_delegation_depth")).transpose()?;
+    bounds.depth =
+        policy.get("max_delegation_depth").map(|n| count(n, path, "max_delegation_depth")).transpose()?;
     let Some(budget) = policy.get("budget") else { return Ok(bounds) };
     let path = "/body/contract/policy/budget";
     let budget = object(budget, path)?;
     bounds.tokens = budget.get("max_tokens").map(|n| count(n, path, "max_tokens")).transpose()?;
     // a bound is rounded down, a cost up
-    bounds.micro_usd = budget.get("max_cost_usd").map(|n| usd(n, path, "max_cost_usd", f64::floor)).transpose()?;
+    bounds.micro_usd =
+        budget.get("max_cost_usd").map(|n| usd(n, path, "max_cost_usd", f64::floor)).transpose()?;
     Ok(bounds)
 }
 

@@ -39,7 +39,6 @@ pub(super) struct Envelope<'j> {
     pub mode: PayloadMode,
     /// Milliseconds since the Unix epoch.
     pub at_ms: u64,
-    pub nonce: Option<&'j str>,
     pub provenance: Option<&'j Json<'j>>,
     pub seal: Seal<'j>,
 }
@@ -74,7 +73,7 @@ pub(super) fn read<'j>(json: &'j Json<'j>) -> Read<Envelope<'j>> {
     parts.push(kind.as_str());
     let seal = Seal { text: parts.join("|"), mark: mark(members)? };
     let provenance = members.get("provenance");
-    Ok(Envelope { message_id, session_id, from, to, kind, body, mode, at_ms, nonce, provenance, seal })
+    Ok(Envelope { message_id, session_id, from, to, kind, body, mode, at_ms, provenance, seal })
 }
 
 /// The texts of a request that its answer repeats, as far as they are words.

@@ -56,7 +56,8 @@ pub(super) fn read<'j>(
             "is not the payload mode of the message",
         ));
     }
-    let tokens = provenance.get("tokens_used").map(|n| contract::count(n, path, "tokens_used")).transpose()?;
+    let tokens =
+        provenance.get("tokens_used").map(|n| contract::count(n, path, "tokens_used")).transpose()?;
     let micro_usd =
         provenance.get("cost_usd").map(|n| contract::usd(n, path, "cost_usd", f64::ceil)).transpose()?;
     let chain = provenance.get("lineage").map(|list| array(list, path, "lineage")).transpose()?;

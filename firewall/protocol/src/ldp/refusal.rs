@@ -18,7 +18,9 @@ pub(super) fn write(draft: &RefusalDraft<'_>, echo: &Echo) -> Option<Vec<u8>> {
     let text = draft.text.replace('|', "/");
     let error = error(draft, &text);
     let (body, covered) = match kind {
-        Kind::SessionReject => (json!({"type": kind.as_str(), "reason": text, "error": error}), text.as_str()),
+        Kind::SessionReject => {
+            (json!({"type": kind.as_str(), "reason": text, "error": error}), text.as_str())
+        }
         _ => {
             let task = of("task_id");
             (json!({"type": kind.as_str(), "task_id": task, "error": error}), task)

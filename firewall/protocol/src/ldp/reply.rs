@@ -88,7 +88,10 @@ fn accepted<'j>(envelope: &Envelope<'j>, proposed: &str, out: &mut Message<'j>) 
     let body = envelope.body;
     let id = word(member(body, "session_id")?, "/body", "session_id")?;
     if envelope.session_id != id && envelope.session_id != proposed {
-        return Err(MessageFault::malformed("/session_id", "is neither the new session nor the proposed one"));
+        return Err(MessageFault::malformed(
+            "/session_id",
+            "is neither the new session nor the proposed one",
+        ));
     }
     let mode = mode(member(body, "negotiated_mode")?, "/body", "negotiated_mode")?;
     out.dialogue.step = SessionStep::Accept { id, mode };
