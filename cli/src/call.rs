@@ -3,7 +3,7 @@
 mod a2a;
 pub mod ldp;
 mod mcp;
-mod outcome;
+pub mod outcome;
 mod target;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ mod attacks;
 mod delegates;
 mod people;
 mod scenes;
+mod sstp;
 mod stage;
 mod texts;
 
@@ -104,6 +105,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         scenes::questions,
         people::case,
         delegates::tasks,
+        sstp::exchange,
         scenes::revocation,
     ] {
         let progress = (!json).then(|| Progress::of("playing"));

@@ -8,6 +8,7 @@ mod a2a;
 mod answer;
 mod l8;
 mod ldp;
+mod sstp;
 
 pub use ldp::card as delegate_card;
 
@@ -73,7 +74,14 @@ pub async fn serve(
     let mut born = [0; 8];
     ring_random().fill(&mut born).map_err(|_| Fault::new("the system's random source failed"))?;
     let born = URL_SAFE_NO_PAD.encode(born);
-    let agent = Arc::new(Agent { id, url, delegate_url, born, named: AtomicU64::new(1), received: AtomicU64::new(0) });
+    let agent = Arc::new(Agent {
+        id,
+        url,
+        delegate_url,
+        born,
+        named: AtomicU64::new(1),
+        received: AtomicU64::new(0),
+    });
     let app = Router::new()
         .route("/l8", post(l8::receive))
         .route("/a2a", post(a2a::receive))

@@ -1,7 +1,7 @@
-//! What A2A and MCP cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
+//! What A2A, MCP, LDP and IAC cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
 //! "Speed").
 //!
-//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream ldp]
+//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream ldp iac]
 //!
 //! Every check is on, the answer is judged too. Streams are measured against the direct path, one at a time: the agent says its first
 //! event and waits before the next, so that a proxy that held the stream back would show it.
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use proxies::{Load, NOT_LIMITED, Proxy, compare, compare_under, median};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
-use support::{SEMGATE, Up};
+use support::{SEMGATE, Up, iac};
 
 const CONTEXT: &str = "urn:contexts:supplyChain:v1.0";
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
@@ -34,6 +34,10 @@ const RULES: &str = r#"
 "#;
 /// Streams that are timed each way, after a tenth of them to warm up.
 const STREAMS: usize = 2_000;
+/// Round trips that are timed each way, after a tenth of them to warm up.
+const ROUND_TRIPS: usize = 5_000;
+/// The most microseconds that the gateway may add to the median.
+const MOST_ADDED: f64 = 500.0;
 /// How long the agent waits after its first event: much longer than a proxy that does not wait for the second needs.
 const BETWEEN_EVENTS: Duration = Duration::from_millis(3);
 
@@ -57,6 +61,26 @@ fn main() {
     if wants("ldp") {
         ldp::round_trip(&up);
     }
+    if wants("iac") {
+        round_trip(up);
+    }
+}
+
+/// Round trips of the stock client and server, a Command with one concept and its Reply, direct and through the gateway in turn.
+fn round_trip(up: Up) {
+    let scene = iac::Scene::before(up, iac::NOT_LIMITED);
+    let _agent = scene.stock();
+    let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 120});
+    let measured = std::env::args().any(|word| word == "--bench");
+    let rounds = if measured { ROUND_TRIPS } else { 20 };
+    let [direct, through] = iac::round_trips(&scene, &decision, rounds);
+    println!("IAC (iac-rs 0.0.8), Command to Reply over QUIC, {rounds} round trips");
+    println!("\n| path | µs (median) |\n|---|---|");
+    println!(
+        "| direct | {direct:.0} |\n| semgate, every check on | {through:.0} |\n| added | {:.0} |",
+        through - direct
+    );
+    assert!(!measured || through - direct <= MOST_ADDED, "the gateway adds more than {MOST_ADDED} µs");
 }
 
 fn grpc(up: &Up, here: &std::path::Path) {

@@ -9,6 +9,9 @@ mod credentials;
 mod definitions;
 mod grpc;
 mod humanlayer;
+mod iac;
+mod iac_attacks;
+mod iac_replies;
 mod imports;
 mod js;
 mod ldp;
@@ -22,6 +25,7 @@ mod mcp_sdks;
 mod openapi;
 mod real;
 mod signatures;
+mod sstp;
 #[path = "../support/mod.rs"]
 mod support;
 mod traces;

@@ -98,7 +98,9 @@ impl Delegate<'_> {
 /// The body of an envelope; empty without one.
 fn body(reply: &Reply) -> Map<String, Value> {
     let envelope: Option<Value> = serde_json::from_slice(&reply.body).ok();
-    envelope.and_then(|mut envelope| envelope.get_mut("body")?.as_object_mut().map(std::mem::take)).unwrap_or_default()
+    envelope
+        .and_then(|mut envelope| envelope.get_mut("body")?.as_object_mut().map(std::mem::take))
+        .unwrap_or_default()
 }
 
 /// Reads an answer. A refusal is an error of the protocol whose partial output is the gateway's problem document.

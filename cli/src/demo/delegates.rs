@@ -24,7 +24,8 @@ pub fn tasks(stage: &DemoStage) -> SceneFuture<'_> {
         let url = stage.up_dir.route("ldp")?.trim_end_matches('/').to_owned();
         let from = stage.up_dir.agent(ROUTER)?.id.clone();
         let delegate = Delegate { client: stage.client(ROUTER)?, url: &url, from: &from };
-        let large = json!({"sender_id": "acct-1", "receiver_id": "acct-2", "amount": 12000, "currency": "USD"});
+        let large =
+            json!({"sender_id": "acct-1", "receiver_id": "acct-2", "amount": 12000, "currency": "USD"});
         Ok(vec![
             stage
                 .scene(

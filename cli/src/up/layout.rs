@@ -281,6 +281,7 @@ listen = "{a2a}"
 binding = "a2a"
 receiver = "{receiver}"
 upstream = "http://{agent}/a2a"
+sstp = true
 {contexts}
 {handshake}
 
@@ -338,7 +339,7 @@ fn listening(dir: &Path) -> Result<Vec<IpAddr>, Fault> {
     let all = config.routes.iter().map(|route| &route.listen).chain(lanes);
     let tcp = all.filter_map(|listen| match listen {
         Listen::Tcp(address) => Some(address.ip()),
-        Listen::Unix(_) => None,
+        Listen::Quic(_) | Listen::Unix(_) => None,
     });
     Ok(tcp.collect())
 }

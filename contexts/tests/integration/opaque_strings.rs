@@ -62,12 +62,12 @@ fn takes(schema: &Map<String, Value>, text: &str) -> bool {
 #[test]
 fn bug_an_opaque_string_of_a_protocol_took_prose_that_no_policy_saw_as_free_text() {
     let mut open = Vec::new();
-    for name in ["a2a-v1.0", "a2h-v1.0", "mcp-v1.0", "snl-v1.0"] {
+    for name in ["a2a-v1.0", "a2h-v1.0", "iac-v1.0", "mcp-v1.0", "snl-v1.0", "sstp-v1.0"] {
         let bytes = library::all().iter().find(|(of, _)| *of == name).unwrap().1;
         let document: Value = serde_json::from_slice(bytes).unwrap();
         let mut found = Vec::new();
         strings(&document, String::new(), &mut found);
-        assert!(found.len() > 5, "{name}");
+        assert!(found.len() > 3, "{name}");
         for (at, schema) in found {
             if schema.get("x-free-text") == Some(&Value::Bool(true)) {
                 continue;

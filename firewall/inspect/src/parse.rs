@@ -17,10 +17,10 @@ use semgate_contexts::{
     json::{self, Json},
 };
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Pointer, Protocol, Reading,
-    Reply, ReplyTo, RpcId, Vocabulary, header,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol,
+    Reading, Reply, ReplyTo, RpcId, Vocabulary, header,
 };
-use session::{in_session, otherwise, session_claim};
+use session::{in_session, session_claim};
 
 /// Bytes accepted by the strict reader. Only this stage builds one.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ pub(crate) fn parsed<'c, 'j>(
     let mut message = message;
     in_session(case, &message)?;
     let mut target = target(case, &message)?;
-    if otherwise(&target, &mut message) {
+    if settle_terms(case, &target, &mut message) && matches!(target, Target::Missing) {
         target = self::target(case, &message)?;
     }
     let digests = digests(case, &message.claims)?;
@@ -147,6 +147,22 @@ fn unnamed_tool<'j>(
     Ok(Some(tool))
 }
 
+/// Gives each instance whose name the context does not define to the vocabulary that judges it then. True if there is one.
+fn settle_terms(case: &Inspection<'_>, target: &Target<'_>, message: &mut Message<'_>) -> bool {
+    let mut any = false;
+    for Otherwise { instance, of, term } in std::mem::take(&mut message.otherwise) {
+        let Some(instance) = message.instances.get_mut(instance) else { continue };
+        let defines = |named: &Named| {
+            !case.generation.is_house(named.urn()) && named.context().term(instance.name).is_some()
+        };
+        if !matches!(target, Target::Known(named) if defines(named)) {
+            (instance.of, instance.name) = (of, term);
+            any = true;
+        }
+    }
+    any
+}
+
 /// Parameters of every binding's reader.
 pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
     Reading {
@@ -159,6 +175,7 @@ pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
         tenant: case.route.tenant.as_deref(),
         meta: &case.route.options.meta,
         untyped: case.route.options.untyped.is_some(),
+        formats: &case.route.options.formats,
     }
 }
 

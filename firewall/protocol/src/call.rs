@@ -12,7 +12,7 @@ use semgate_contexts::json::Json;
 /// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Native L8 JSON.
+    /// One message that says itself what it is: native L8 JSON, and IAC.
     Native,
     /// JSON-RPC 2.0: the body names the method.
     JsonRpc,
@@ -65,6 +65,11 @@ impl Call {
         Self { binding: Binding::L8, version: Version::V10, form: Form::Native, mcp: None }
     }
 
+    /// A message of IAC.
+    pub const fn iac() -> Self {
+        Self { binding: Binding::Iac, version: Version::V10, form: Form::Native, mcp: None }
+    }
+
     /// A request of A2A.
     pub fn a2a(version: Version, form: Form) -> Self {
         Self { binding: Binding::A2a, version, form, mcp: None }
@@ -109,6 +114,7 @@ impl Call {
             Binding::Mcp => Self::mcp(head),
             Binding::A2h => Self::a2h(PeopleOperation::Interact, Dialect::Own),
             Binding::Ldp => Self::ldp(Endpoint::Messages),
+            Binding::Iac => Self::iac(),
         }
     }
 

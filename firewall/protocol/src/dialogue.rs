@@ -41,12 +41,8 @@ pub struct Dialogue<'j> {
     pub step: SessionStep<'j>,
     /// The signed text and the signature.
     pub seal: Option<crate::Seal<'j>>,
-    /// Further names of the sender: each must be the verified one.
-    pub sender_names: Vec<&'j str>,
     /// True if the receiver may be named by an address of the route.
     pub to_address: bool,
-    /// The name in the protocol's context for content whose name the message's context does not define.
-    pub otherwise: Option<&'static str>,
 }
 
 /// The step of a message in a session.

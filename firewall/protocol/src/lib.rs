@@ -8,12 +8,15 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
 mod dialogue;
 mod echo;
 mod fault;
+mod format;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
 pub mod ldp;
 pub mod mcp;
@@ -25,13 +28,16 @@ mod protocol;
 pub mod removal;
 mod rpc;
 mod seal;
+mod sstp;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
 pub use dialogue::{Bounds, Dialogue, PayloadMode, SessionRef, SessionStep, SessionTerms, Submission, Usage};
 pub use echo::Echo;
 pub use fault::{FaultKind, MessageFault};
+pub use format::{ContentFormat, Otherwise, Party, PartySide};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{
@@ -40,8 +46,8 @@ pub use model::{
 };
 pub use pointer::{Base, Pointer};
 pub use protocol::{
-    AgentFailure, HttpTraits, Protocol, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules,
-    Traits, Turns,
+    AgentFailure, HttpTraits, Protocol, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes,
+    StreamRules, Traits, Turns,
 };
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;

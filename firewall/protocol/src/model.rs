@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    Dialogue, JoinedTexts, Pointer, RpcId,
+    ContentFormat, Dialogue, JoinedTexts, Otherwise, Party, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -24,11 +24,13 @@ pub enum Binding {
     A2h,
     /// LDP over HTTP.
     Ldp,
+    /// IAC: signed messages over QUIC.
+    Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp];
+    pub const ALL: [Self; 6] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -41,7 +43,15 @@ impl Binding {
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
             Self::Ldp => "ldp",
+            Self::Iac => "iac",
         }
+    }
+
+    /// All names, as words of a sentence.
+    pub fn listed() -> String {
+        let names: Vec<_> = Self::ALL.iter().map(|binding| format!("`{binding}`")).collect();
+        let (last, first) = names.split_last().map_or(("", [].as_slice()), |(last, first)| (last, first));
+        format!("{} or {last}", first.join(", "))
     }
 
     /// Reads the name.
@@ -131,6 +141,8 @@ pub struct Reading<'r> {
     pub meta: &'r crate::MetaKeys,
     /// Read content that names no concept anywhere as one instance without a name, in place of a gap.
     pub untyped: bool,
+    /// Formats of content that the route admits.
+    pub formats: &'r [ContentFormat],
 }
 
 /// The context that a message claims. Nothing here has been looked up yet.
@@ -153,6 +165,8 @@ pub enum Vocabulary {
     Context,
     /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
     Protocol,
+    /// The context of a format of content that the route admits. The binding named it, the message did not.
+    Format(ContentFormat),
 }
 
 /// Ids that a message refers to, as written and unproved. A request asks about them; an answer names them.
@@ -268,6 +282,8 @@ pub struct Message<'j> {
     pub binding: Binding,
     /// The operation that is asked for or answered, in A2A.
     pub operation: Option<Operation>,
+    /// The type of the message as its protocol writes it, in bindings without operations.
+    pub verb: Option<&'static str>,
     /// In MCP requests that expect an answer: the facts that it is read against.
     pub mcp: Option<crate::mcp::Asked>,
     /// The kind and operation of an MCP server's message.
@@ -323,6 +339,12 @@ pub struct Message<'j> {
     pub pieces: Vec<Piece<'j>>,
     /// Its session and signature.
     pub dialogue: Dialogue<'j>,
+    /// Agents that content names as sender or receiver.
+    pub parties: Vec<Party<'j>>,
+    /// Instances that another vocabulary judges unless the message's context defines their name.
+    pub otherwise: Vec<Otherwise>,
+    /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
+    pub questions: usize,
 }
 
 impl<'j> Message<'j> {
@@ -330,6 +352,7 @@ impl<'j> Message<'j> {
         Self {
             binding,
             operation: None,
+            verb: None,
             mcp: None,
             rpc: None,
             answers: None,
@@ -356,14 +379,17 @@ impl<'j> Message<'j> {
             joined_texts: Vec::new(),
             pieces: Vec::new(),
             dialogue: Dialogue::default(),
+            parties: Vec::new(),
+            otherwise: Vec::new(),
+            questions: 0,
         }
     }
 
-    /// The method or operation as the protocol writes it.
+    /// The method, operation or type as the protocol writes it.
     pub fn method(&self) -> Option<&'static str> {
         let asked = self.mcp.as_ref().map(|asked| asked.operation);
         let of_mcp = asked.or(self.rpc.map(|(_, operation)| operation));
-        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str))
+        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str)).or(self.verb)
     }
 
     /// Counts characters of free text outside the instances, with the strings of the value that holds them.

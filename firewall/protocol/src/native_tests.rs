@@ -10,6 +10,7 @@ const READING: Reading<'static> = Reading {
     tenant: None,
     meta: crate::MetaKeys::NONE,
     untyped: false,
+    formats: &[],
 };
 
 const HEAD: &str =

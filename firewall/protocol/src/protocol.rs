@@ -5,6 +5,7 @@ use crate::{
     SessionRef,
     a2a::{self, AgentError, Operation, TaskList},
     a2h::A2h,
+    iac::Iac,
     ldp::Ldp,
     mcp::{self, Mcp},
     native::L8,
@@ -87,6 +88,11 @@ pub trait Protocol: fmt::Debug + Sync {
         None
     }
 
+    /// The task of a refused request whose client may ask about it afterwards.
+    fn refused_task<'e>(&self, _echo: &'e Echo) -> Option<RefusedTask<'e>> {
+        None
+    }
+
     /// Marks the members of a message that are removed before it is judged.
     fn remove<'j>(&self, _walk: &mut Walk<'_, 'j>, _json: &'j Json<'j>) {}
 
@@ -144,6 +150,11 @@ pub struct Traits {
     pub names_context_in_replies: bool,
     /// True if the gateway answers every request by itself, and forwards none.
     pub answered_here: bool,
+    /// True if each message is signed by its sender. A connection then identifies nobody, and no message travels over HTTP.
+    /// Nothing can be removed from such a message or redacted in it.
+    pub signs_messages: bool,
+    /// True if an agent on a socket may ignore a request, and may answer a message that only informs.
+    pub answers_freely: bool,
     /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
     pub claim_hint: &'static str,
     /// The hint for a request in a version that is not carried.
@@ -195,6 +206,7 @@ impl Binding {
             Self::Mcp => &Mcp,
             Self::A2h => &A2h,
             Self::Ldp => &Ldp,
+            Self::Iac => &Iac,
         }
     }
 }
@@ -242,6 +254,15 @@ pub struct RefusalDraft<'r> {
     pub timestamp: &'r str,
     /// The secret that signs the receiver's messages.
     pub secret: Option<&'r Secret>,
+}
+
+/// The task of a refused request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedTask<'e> {
+    /// The request would have begun it.
+    Begun(&'e str),
+    /// The request asked about it.
+    AskedFor(&'e str),
 }
 
 /// A failure that an agent reports in its own words, without those words.

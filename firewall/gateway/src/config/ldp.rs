@@ -37,6 +37,10 @@ pub struct LdpOptions {
     #[serde(serialize_with = "span", deserialize_with = "within::<_, 1_000, LONGEST_SESSION>")]
     #[schemars(with = "SpanText")]
     pub session_ttl: Duration,
+    /// The most delegations that a contract may allow after the first; `None` leaves it to contracts.
+    pub max_delegation_depth: Option<u64>,
+    /// Tokens that the tasks of one session may use together; `None` leaves it to contracts.
+    pub session_tokens: Option<u64>,
     /// Trust domains of LDP. Without any, all agents are in one domain, `default`.
     #[serde(deserialize_with = "domains")]
     pub trust_domains: Vec<LdpDomain>,
@@ -50,6 +54,8 @@ impl Default for LdpOptions {
             require_signature: None,
             min_payload_mode: PayloadMode::default(),
             session_ttl: Duration::from_millis(LONGEST_SESSION),
+            max_delegation_depth: None,
+            session_tokens: None,
             trust_domains: Vec::new(),
         }
     }
@@ -102,7 +108,10 @@ pub(super) fn check(route: &RouteConfig) -> Result<(), ConfigFault> {
     }
     let ldp = &route.ldp;
     deny(ldp.identity_card.is_none(), || {
-        ConfigFault::missing(key(route, "identity_card"), "only what the delegate's pinned card lists may pass")
+        ConfigFault::missing(
+            key(route, "identity_card"),
+            "only what the delegate's pinned card lists may pass",
+        )
     })?;
     let text = route.agent.admit.contains(&Part::Text);
     deny(ldp.min_payload_mode == PayloadMode::Text && !text, || {
@@ -128,7 +137,11 @@ fn domains<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LdpDomain>,
         "at most 256 domains, each name once"
     } else if !once(all.iter().flat_map(|domain| &domain.agents)) {
         "domains without a common agent"
-    } else if !all.iter().flat_map(|domain| &domain.agents).all(|id| semgate_certs::SpiffeId::parse(id).is_ok()) {
+    } else if !all
+        .iter()
+        .flat_map(|domain| &domain.agents)
+        .all(|id| semgate_certs::SpiffeId::parse(id).is_ok())
+    {
         "domains whose agents are spiffe ids"
     } else if !all.iter().flat_map(|domain| &domain.trusted_peers).all(named) {
         "domains whose `trusted_peers` are in the list too"

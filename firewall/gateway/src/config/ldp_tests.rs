@@ -9,7 +9,8 @@ const ROUTE: &str = "[[route]]\nname = \"delegate\"\nlisten = \"127.0.0.1:0\"\nb
 const CARD: &str = "identity_card = \"card.json\"\n";
 
 fn parsed(more: &str) -> Result<Config, String> {
-    Config::parse(&format!("{GOOD}{ROUTE}{more}"), Path::new("/etc/semgate")).map_err(|fault| fault.to_string())
+    Config::parse(&format!("{GOOD}{ROUTE}{more}"), Path::new("/etc/semgate"))
+        .map_err(|fault| fault.to_string())
 }
 
 fn route(more: &str) -> super::super::RouteConfig {

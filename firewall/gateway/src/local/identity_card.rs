@@ -32,7 +32,6 @@ const MOST: usize = 256;
 pub(crate) struct IdentityCard {
     members: Map<String, Value>,
     canonical: Vec<u8>,
-    delegate: String,
     skills: Vec<String>,
     modes: Vec<PayloadMode>,
 }
@@ -82,18 +81,7 @@ impl IdentityCard {
             return Err("names a capability twice".to_owned());
         }
         let canonical = canonical_form(&members).ok_or("holds a number without canonical form")?;
-        Ok(Self {
-            canonical,
-            members,
-            delegate: read.delegate_id,
-            skills,
-            modes,
-        })
-    }
-
-    /// The delegate's name.
-    pub(crate) fn delegate(&self) -> &str {
-        &self.delegate
+        Ok(Self { canonical, members, skills, modes })
     }
 
     /// Names of the delegate's skills, sorted.
@@ -169,7 +157,8 @@ impl Identity {
 
     async fn compare(&self, connection: AgentConnection<'_>) -> Result<(), Refusal> {
         let AgentConnection { pool, address, limits } = connection;
-        let lease = pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
+        let lease =
+            pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
         let path = format!("{}{}", address.path().trim_end_matches('/'), Endpoint::Identity.path());
         let request = address.card_request(&path);
         let (head, body) = forward::exchange(pool, lease, request, limits, Allowed::ALWAYS).await?;

@@ -241,7 +241,7 @@ impl Exchange<'_> {
         let speaker = Speaker {
             binding,
             name: named.unwrap_or(receiver),
-            secret: worker.route.secret(receiver),
+            secret: worker.route.options.dialogue.secret(receiver),
             unix: now.unix,
         };
         refuse::in_own_form(refusal, &speaker, self.decision)
@@ -259,7 +259,7 @@ impl Exchange<'_> {
             }
             RefusedTask::AskedFor(task) => {
                 let earlier = account.refused_task(route, task, now)?;
-                Some(earlier.with_echo(Some(echo.clone())))
+                Some(earlier.with_facts(refusal.facts().clone()))
             }
         }
     }

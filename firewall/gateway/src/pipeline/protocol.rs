@@ -2,6 +2,7 @@
 
 mod a2a;
 mod a2h;
+mod iac;
 mod l8;
 mod ldp;
 mod mcp;
@@ -74,6 +75,7 @@ pub(crate) fn http(binding: Binding) -> &'static dyn HttpBinding {
         Binding::Mcp => &mcp::Mcp,
         Binding::A2h => &a2h::A2h,
         Binding::Ldp => &ldp::Ldp,
+        Binding::Iac => &iac::Iac,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::served::{Change, Opened, ServedRoutes};
 use super::start;
-use crate::config::{CardChoice, Config, GroupOptions, RouteConfig, Upstream};
+use crate::config::{CardChoice, Config, GroupOptions, Listen, RouteConfig, Upstream};
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
@@ -10,13 +10,15 @@ use crate::local::identity_card::Identity as PinnedIdentity;
 use crate::pipeline::admit::HANDSHAKE_PATH;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::{Authorization, Elsewhere};
+use crate::pipeline::bridge::{AgentOpener, Signed};
 use crate::pipeline::decision::Decisions;
 use crate::pipeline::identify::Identity;
 use crate::server::account::NoAccount;
 use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
-use crate::server::listen::{Entrance, Face, Listener};
+use crate::server::listen::{Entrance, Face, Listener, SignedEntrance};
 use crate::server::materials::{Materials, OfRoutes, RouteKey};
+use crate::server::quic::{self, Endpoints};
 use crate::server::route_files::RouteFiles;
 use crate::server::shared::Shared;
 use crate::server::sockets::ListeningSocket;
@@ -85,6 +87,7 @@ impl Seat {
 struct Local {
     decisions: Rc<Decisions>,
     turns: Rc<Turns>,
+    endpoints: Rc<Endpoints>,
 }
 
 /// Parts of one route on one core.
@@ -112,7 +115,8 @@ impl Core {
         mut changes: mpsc::Receiver<Change>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), RunFault> {
-        let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
+        let local =
+            Local { decisions: Rc::new(Decisions::new()), turns: Turns::new(), endpoints: Rc::default() };
         let mut turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
         let mut routes = ServedRoutes::begin(self.open(seats, &local)?);
         loop {
@@ -192,7 +196,8 @@ impl Core {
         let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
         let entrance = match &config.plain_sender {
             Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
-            None => Entrance::Tls(Arc::clone(&self.materials)),
+            None if config.takes_certificates() => Entrance::Tls(Arc::clone(&self.materials)),
+            None => Entrance::Signed(Rc::new(self.signed_entrance(config, &served.local)?)),
         };
         let group = match &config.group {
             Some(choice) => Some(self.group(choice, &seat, &served)?),
@@ -204,6 +209,30 @@ impl Core {
         };
         let worker = RouteWorker { group, egress, ..self.worker(seat, config, served)? };
         Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots })
+    }
+
+    /// Admission to a listener of signed messages.
+    fn signed_entrance(&self, config: &RouteConfig, local: &Local) -> Result<SignedEntrance, RunFault> {
+        let tls = quic::listener_tls()?;
+        Ok(SignedEntrance {
+            quic: quic::listening(&tls, &config.iac, &self.config.limits)?,
+            tls: (!matches!(config.listen, Listen::Unix(_))).then_some(tls),
+            endpoints: Rc::clone(&local.endpoints),
+            materials: Arc::clone(&self.materials),
+            route: config.into(),
+        })
+    }
+
+    /// Parts of a route for signed messages; none in other bindings.
+    fn signed(&self, config: &RouteConfig) -> Result<Option<Rc<Signed>>, RunFault> {
+        if !config.binding.protocol().traits().signs_messages {
+            return Ok(None);
+        }
+        Ok(Some(Rc::new(Signed {
+            agent: AgentOpener::new(config, &self.config.limits)?,
+            frame_bytes: config.iac.frame_bytes,
+            file_bytes: config.iac.file_bytes,
+        })))
     }
 
     /// One route on this core.
@@ -241,6 +270,7 @@ impl Core {
             handshakes,
             card_route: start::card_route(&seat.route),
             egress: None,
+            signed: self.signed(config)?,
             route: seat.route,
             group: None,
             listings: Default::default(),

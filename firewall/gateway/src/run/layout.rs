@@ -77,12 +77,5 @@ fn egress(route: &RouteConfig, sockets: &mut Sockets) -> Result<(Vec<ListeningSo
 }
 
 fn url(route: &RouteConfig, taken: &Listen) -> String {
-    match (&route.public_url, taken) {
-        (Some(url), _) => url.clone(),
-        (None, Listen::Unix(_)) => taken.to_string(),
-        (None, Listen::Tcp(address)) => {
-            let scheme = if route.plain_sender.is_some() { "http" } else { "https" };
-            format!("{scheme}://{address}")
-        }
-    }
+    route.public_url.clone().unwrap_or_else(|| route.url_at(taken))
 }

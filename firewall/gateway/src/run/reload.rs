@@ -83,11 +83,8 @@ impl Reloader {
         next: &Core,
     ) -> Result<(Vec<BoundRoute>, Vec<oneshot::Sender<()>>), RunFault> {
         let bound = self.routes.load_full();
-        let kept: Vec<BoundRoute> = bound
-            .iter()
-            .filter(|route| is_untouched(&self.core, next, &route.name))
-            .cloned()
-            .collect();
+        let kept: Vec<BoundRoute> =
+            bound.iter().filter(|route| is_untouched(&self.core, next, &route.name)).cloned().collect();
         let layout = Layout::bind(next, &self.metrics, &mut self.sockets, &kept)?;
         let ended = |_| RunFault::system("reload", "a serving thread ended");
         let mut answers = Vec::new();

@@ -12,7 +12,7 @@ use semgate_contexts::{Context, json};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, ScanCounts, TextParts};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
-use semgate_protocol::a2a::Version;
+use semgate_protocol::{ContentFormat, a2a::Version};
 use semgate_statement::Follower;
 
 use crate::approvals::Approvals;
@@ -207,6 +207,8 @@ pub(super) fn route(route: &RouteConfig, files: &RouteFiles, url: &str) -> Arc<R
             unnamed_tools: route.mcp.unnamed_tools,
             null_arguments: route.mcp.null_arguments,
             meta: owned.meta.clone(),
+            dialogue: files.rules(route, url),
+            formats: route.a2a.sstp.then_some(ContentFormat::Sstp).into_iter().collect(),
         },
     })
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use semgate_inspect::{AgentDomain, AgentSecret, DialogueRules};
 use semgate_protocol::Secret;
 
-use crate::config::RouteConfig;
+use crate::config::{LdpDomain, LdpSecret, RouteConfig};
 use crate::fault::RunFault;
 use crate::local::identity_card::IdentityCard;
 use crate::server::pem_files::{fault, read};
@@ -29,12 +30,38 @@ impl RouteFiles {
     /// # Errors
     /// An unreadable file, an empty secret, or a faulty card.
     pub(crate) fn load(route: &RouteConfig) -> Result<Self, RunFault> {
-        let each = |choice: &crate::config::LdpSecret| Ok((choice.agent.clone(), secret(&choice.file)?));
+        let each = |choice: &LdpSecret| Ok((choice.agent.clone(), secret(&choice.file)?));
         let card = |path| IdentityCard::load(path).map(Arc::new);
         Ok(Self {
             secrets: route.ldp.ldp_secrets.iter().map(each).collect::<Result<_, RunFault>>()?,
             card: route.ldp.identity_card.as_deref().map(card).transpose()?,
         })
+    }
+
+    /// The rules of a route for sessions and signatures. `url` is its address for callers.
+    pub(crate) fn rules(&self, route: &RouteConfig, url: &str) -> DialogueRules {
+        let ldp = &route.ldp;
+        let bare = url.trim_end_matches('/');
+        let secrets = self.secrets.iter();
+        let secrets = secrets.map(|(id, secret)| AgentSecret { agent: id.clone(), secret: secret.clone() });
+        let domain = |domain: &LdpDomain| AgentDomain {
+            name: domain.name.clone(),
+            agents: domain.agents.clone(),
+            allow_cross_domain: domain.allow_cross_domain,
+            trusted_peers: domain.trusted_peers.clone(),
+        };
+        DialogueRules {
+            secrets: secrets.collect(),
+            require_signature: ldp.require_signature,
+            min_payload_mode: ldp.min_payload_mode,
+            session_seconds: ldp.session_ttl.as_secs(),
+            trust_domains: ldp.trust_domains.iter().map(domain).collect(),
+            skills: self.card.as_ref().map(|card| card.skills().to_vec()),
+            payload_modes: self.card.as_ref().map(|card| card.modes().to_vec()),
+            addresses: vec![bare.to_owned(), format!("{bare}/")],
+            delegation_depth: ldp.max_delegation_depth,
+            session_tokens: ldp.session_tokens,
+        }
     }
 
     /// True without content, as of most routes.

@@ -15,6 +15,7 @@ use crate::local::card::Card;
 use crate::local::identity_card::Identity;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
+use crate::pipeline::bridge::Signed;
 use crate::pipeline::decision::Decisions;
 use crate::server::account::turns::Turns;
 use crate::server::shared::Shared;
@@ -56,6 +57,8 @@ pub(crate) struct RouteWorker {
     pub(crate) mcp: McpOptions,
     /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
+    /// Parts for signed messages, if the binding has them.
+    pub(crate) signed: Option<Rc<Signed>>,
     /// Course of the route's listeners.
     pub(crate) course: Course,
 }

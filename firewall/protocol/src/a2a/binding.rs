@@ -12,6 +12,7 @@ use crate::{
     ReplyKind, ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, mcp,
     member::Read,
     removal::{Walk, a2a_message},
+    sstp::SCHEMA_ID,
 };
 use semgate_contexts::json::Json;
 use std::{fmt, marker::PhantomData};
@@ -61,6 +62,8 @@ impl<T: Transport> A2a<T> {
         stream: StreamRules::Task,
         calls_tools: false,
         answered_here: false,
+        signs_messages: false,
+        answers_freely: false,
         names_context_in_replies: false,
         claim_hint: "",
         version_hint: VERSION_HINT,
@@ -151,7 +154,10 @@ impl<T: Transport> Protocol for A2a<T> {
     }
 
     fn claim_pointer(&self, location: &str, extension: &str) -> String {
-        format!("{location}/{extension}/context")
+        match location {
+            SCHEMA_ID => location.to_owned(),
+            _ => format!("{location}/{extension}/context"),
+        }
     }
 
     fn fault_hint(&self, fault: &MessageFault, call: &Call, versions: &[Version]) -> Option<&'static str> {

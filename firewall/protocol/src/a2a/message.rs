@@ -1,14 +1,15 @@
 //! Messages, and the claim that a message or artifact carries.
 
 use super::{
-    frame::{Frame, METADATA, note},
+    frame::{Frame, METADATA, Voice, note},
     part,
 };
 use crate::{
-    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
+    Message, MessageFault, OwnThread, Piece, PieceOf,
+    claim::{self, Claimed, Row},
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
-use semgate_contexts::{Performative, PerformativeSet, json::Json};
+use semgate_contexts::{Performative, json::Json};
 
 /// The most extensions that one message or artifact may list.
 const MAX_EXTENSIONS: usize = 16;
@@ -27,19 +28,6 @@ impl Role {
             (false, "ROLE_AGENT") | (true, "agent") => Some(Self::Agent),
             _ => None,
         }
-    }
-}
-
-/// A row of the mapping table: the default performative, and those that metadata may choose.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub default: Performative,
-    pub allowed: PerformativeSet,
-}
-
-impl Row {
-    pub const fn only(performative: Performative) -> Self {
-        Self { default: performative, allowed: PerformativeSet::EMPTY.with(performative) }
     }
 }
 
@@ -90,10 +78,41 @@ pub(super) fn message<'j>(
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not a role of this version"))?;
     let row = rows(role)
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role of the sender here"))?;
-    let performative = claim(metadata, path, location, row, frame, out)?;
-    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    let claimed = claim(metadata, path, location, row, frame, out)?;
+    let parts = required(parts, path, "parts")?;
+    let performative = spoken(parts, path, Spoken { row, claimed }, frame)?;
+    let repeats = role == Role::User && location.starts_with("/result");
+    part::parts(parts, path, Voice { performative, repeats }, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
     Ok(MessageHead { id: message_id, performative, own })
+}
+
+/// The performatives that a message may have, and the one that its claim or its role gives it.
+#[derive(Clone, Copy)]
+pub(super) struct Spoken {
+    pub row: Row,
+    pub claimed: Claimed,
+}
+
+/// The performative of a list of parts. A part that states one by itself takes precedence over the default.
+///
+/// # Errors
+/// A part that states another performative than the claim chose, or one that the mapping does not allow.
+pub(super) fn spoken<'j>(
+    parts: &'j [Json<'j>],
+    path: &str,
+    spoken: Spoken,
+    frame: &Frame<'_>,
+) -> Read<Performative> {
+    let Spoken { row, claimed } = spoken;
+    let Some((speech, at)) = part::speech(parts, path, frame)? else { return Ok(claimed.performative) };
+    if claimed.chosen && claimed.performative != speech.performative {
+        return Err(MessageFault::malformed(at, "states another performative than the claim"));
+    }
+    if !row.allowed.contains(speech.performative) {
+        return Err(MessageFault::malformed(at, "states a performative that is not allowed here"));
+    }
+    Ok(speech.performative)
 }
 
 /// Checks the `kind` of a 0.3 object.
@@ -104,7 +123,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object expected here"))
 }
 
-/// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
+/// Reads `metadata`: empty or the claim, and anything else where the route admits data.
 pub(super) fn claim<'j>(
     metadata: Option<&'j Json<'j>>,
     path: &str,
@@ -112,8 +131,9 @@ pub(super) fn claim<'j>(
     row: Row,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
-) -> Read<Performative> {
-    let Some(metadata) = metadata else { return Ok(row.default) };
+) -> Read<Claimed> {
+    let unclaimed = Claimed { performative: row.default, chosen: false };
+    let Some(metadata) = metadata else { return Ok(unclaimed) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
     let claim_json = members.get(frame.reading.extension);
@@ -123,59 +143,19 @@ pub(super) fn claim<'j>(
     if !frame.reading.admit.data {
         frame.passes(members, &path)?;
     }
-    let performative = match claim_json {
+    let read = match claim_json {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
-        Some(value) => claimed(
-            value,
-            &format!("{path}/{}", frame.reading.extension),
-            frame.location(location),
-            row,
-            out,
-        )?,
-        None => row.default,
+        Some(value) => {
+            let path = format!("{path}/{}", frame.reading.extension);
+            claim::read(value, &path, frame.location(location), row, out)?
+        }
+        None => unclaimed,
     };
     let more = members.len() > usize::from(claim_json.is_some());
     if more && frame.reading.admit.data {
-        frame.say(METADATA, members, performative, &path, out)?;
+        frame.say(METADATA, members, read.performative, &path, out)?;
     }
-    Ok(performative)
-}
-
-fn claimed<'j>(
-    json: &'j Json<'j>,
-    path: &str,
-    location: &'static str,
-    row: Row,
-    out: &mut Message<'j>,
-) -> Read<Performative> {
-    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
-    for (key, value) in object(json, path)?.iter() {
-        match key {
-            "context" => urn = Some(string(value, path, key)?),
-            "digest" => digest = Some(string(value, path, key)?),
-            "lock" => lock = Some(id(value, path, key)?),
-            "performative" => performative = chosen(string(value, path, key)?, path, row)?,
-            _ => return unknown(path, key),
-        }
-    }
-    if let Some(urn) = urn {
-        out.claims.push(Claim { urn, digest, lock, location });
-    } else if digest.is_some() || lock.is_some() {
-        return Err(MessageFault::malformed(path, "holds a digest or lock without a context"));
-    }
-    Ok(performative)
-}
-
-/// F0-10: the mapping decides; metadata chooses only among what its row allows.
-fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
-    let performative = text.parse::<Performative>().map_err(|_| {
-        MessageFault::malformed(at(path, "performative"), "is not one of the eleven performatives")
-    })?;
-    if row.allowed.contains(performative) {
-        Ok(performative)
-    } else {
-        Err(MessageFault::malformed(at(path, "performative"), "is not allowed here"))
-    }
+    Ok(read)
 }
 
 /// Checks the extension list. It may name the claim's extension and, where data is admitted, others, whose content is

@@ -3,11 +3,12 @@
 use super::{
     Operation,
     frame::{Frame, rpc_version},
-    message::{self, Role, Row},
+    message::{self, Role},
     names::KNOWN,
     params::{self, count, flag},
     part, push,
 };
+use crate::claim::Row;
 use crate::{
     Binding, Call, FaultKind, Form, Message, MessageFault, Reading, RpcId,
     member::{Read, at, object, prefer_duplicate, required, string, unknown},

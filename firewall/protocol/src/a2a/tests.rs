@@ -32,6 +32,7 @@ pub(super) const STRICT: Reading<'static> = Reading {
     tenant: None,
     meta: crate::MetaKeys::NONE,
     untyped: false,
+    formats: &[],
 };
 
 pub(super) const OPEN: Reading<'static> =

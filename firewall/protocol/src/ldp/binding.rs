@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     Asked, Base, Binding, Call, Echo, Form, GatewayAnswer, HttpTraits, Instance, Message, MessageFault,
-    Pointer, Protocol, Reading, RefusalDraft, Reply, ReplyKind, ReplyTo, RequestBytes, SessionRef,
-    SessionStep, StreamRules, Traits, Turns, Vocabulary, a2a, mcp,
+    Pointer, Protocol, Reading, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes,
+    SessionRef, SessionStep, StreamRules, Traits, Turns, Vocabulary, a2a, mcp,
     member::{Read, object, prefer_duplicate},
     removal::{Walk, ldp_message},
 };
@@ -28,6 +28,8 @@ impl Protocol for Ldp {
             calls_tools: false,
             names_context_in_replies: false,
             answered_here: false,
+            answers_freely: false,
+            signs_messages: false,
             claim_hint: " in `config` of the session or `input` of the task, `{\"l9_context\": {\"context\": …}}`,",
             version_hint: "LDP messages name no version",
             form_hint: "send exactly the members that docs/spec/ldp-binding.md lists, and nothing else",
@@ -85,6 +87,10 @@ impl Protocol for Ldp {
 
     fn refusal(&self, draft: &RefusalDraft<'_>, echo: &Echo) -> Option<Vec<u8>> {
         refusal::write(draft, echo)
+    }
+
+    fn refused_task<'e>(&self, echo: &'e Echo) -> Option<RefusedTask<'e>> {
+        refusal::task(echo)
     }
 
     fn remove<'j>(&self, walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {

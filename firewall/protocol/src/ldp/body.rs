@@ -2,13 +2,13 @@
 
 use super::{
     contract,
-    envelope::{Envelope, mode, reason, word},
+    envelope::{self, Envelope, mode, reason, word},
     kind::Kind,
     provenance,
 };
 use crate::{
-    Admit, Base, Binding, Claim, Instance, MessageFault, Once, PayloadMode, Pointer, Reading, SessionStep,
-    SessionTerms, Submission, Vocabulary,
+    Admit, Base, Binding, Claim, Instance, MessageFault, Once, Otherwise, PayloadMode, Pointer, Reading,
+    SessionStep, SessionTerms, Submission, Vocabulary,
     member::{Read, array, at, id, object, required, string, unknown},
     model::Message,
 };
@@ -62,7 +62,7 @@ pub(super) fn request<'j>(envelope: &Envelope<'j>, reading: &Reading<'_>, out: &
         Kind::TaskSubmit => return submission(envelope, reading, out),
         Kind::SessionPropose => return proposal(body, out),
         Kind::Hello => {
-            out.dialogue.sender_names.push(word(member(body, "delegate_id")?, "/body", "delegate_id")?)
+            out.parties.push(envelope::sender(word(member(body, "delegate_id")?, "/body", "delegate_id")?))
         }
         Kind::TaskUpdate | Kind::TaskCancel => {
             let task = word(member(body, "task_id")?, "/body", "task_id")?;
@@ -182,7 +182,8 @@ pub(super) fn content<'j>(
             }
             // what a delegate answers to a frame has no form
             if member == "output" || FRAME.iter().all(|name| object.get(name).is_some()) {
-                out.dialogue.otherwise = Some(FRAME_CONCEPT);
+                let instance = out.instances.len();
+                out.otherwise.push(Otherwise { instance, of: Vocabulary::Protocol, term: FRAME_CONCEPT });
             }
             let naming = if claimed.is_some() { CLAIM } else { "" };
             let of = Vocabulary::Context;

@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use crate::{
-    Echo, MessageFault, PayloadMode, Seal,
+    Echo, MessageFault, Party, PartySide, PayloadMode, Seal,
     member::{Read, at, id, identifier, object, required, string, unknown},
     seal::is_mark,
 };
@@ -184,4 +184,9 @@ pub(super) fn instant_ms(text: &str, path: &str, member: &str) -> Read<u64> {
     let fault = || MessageFault::malformed(at(path, member), "is not a time (RFC 3339) since 1970");
     let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| fault())?;
     u64::try_from(time.unix_timestamp_nanos() / 1_000_000).map_err(|_| fault())
+}
+
+/// A further name of the sender.
+pub(super) const fn sender(name: &str) -> Party<'_> {
+    Party { name, side: PartySide::Sender, names: "ldp" }
 }

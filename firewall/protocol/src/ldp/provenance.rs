@@ -49,7 +49,7 @@ pub(super) fn read<'j>(
 ) -> Read<Usage> {
     let provenance = object(json, path)?;
     let producer = required(provenance.get("produced_by"), path, "produced_by")?;
-    out.dialogue.sender_names.push(envelope::word(producer, path, "produced_by")?);
+    out.parties.push(envelope::sender(envelope::word(producer, path, "produced_by")?));
     if stated_mode(json, path)?.is_some_and(|stated| stated != mode) {
         return Err(MessageFault::malformed(
             format!("{path}/payload_mode_used"),

@@ -1,7 +1,7 @@
 //! Refusals as answers of a delegate: stock clients show their text.
 
 use super::kind::Kind;
-use crate::{Echo, RefusalDraft};
+use crate::{Echo, RefusalDraft, RefusedTask};
 use serde_json::{Value, json};
 
 /// Writes `SESSION_REJECT` for a proposed session and `TASK_FAILED` for everything about a task, signed if there is a
@@ -43,6 +43,16 @@ pub(super) fn write(draft: &RefusalDraft<'_>, echo: &Echo) -> Option<Vec<u8>> {
         members.insert("signature_algorithm".to_owned(), "hmac-sha256".into());
     }
     Some(envelope.to_string().into_bytes())
+}
+
+/// The task of a refused request. The Rust client reads no answer to a submission, and asks for its state instead.
+pub(super) fn task(echo: &Echo) -> Option<RefusedTask<'_>> {
+    let task = echo.get("task_id")?;
+    match echo.get("type").and_then(Kind::parse)? {
+        Kind::TaskSubmit => Some(RefusedTask::Begun(task)),
+        Kind::TaskUpdate => Some(RefusedTask::AskedFor(task)),
+        _ => None,
+    }
 }
 
 /// The error: the gateway's code, or the delegate's own, and never the delegate's text.

@@ -29,6 +29,7 @@ const AT: Now = Now { unix: NOW, monotonic_ms: 0 };
 fn materials(roots: Roots) -> Materials {
     let domain = TrustDomain::parse("semgate.test").unwrap();
     Materials {
+        signers: Default::default(),
         peers: Arc::new(PeerRoots::new().with(domain, roots)),
         server: None,
         people: None,

@@ -48,13 +48,7 @@ impl HttpBinding for Ldp {
         Manner::Own
     }
 
-    fn judged(
-        &self,
-        _: &RouteRules,
-        _: &Target,
-        body: &Bytes,
-        _: &json::Limits,
-    ) -> Result<Bytes, Refusal> {
+    fn judged(&self, _: &RouteRules, _: &Target, body: &Bytes, _: &json::Limits) -> Result<Bytes, Refusal> {
         Ok(body.clone())
     }
 

@@ -27,14 +27,15 @@ pub(crate) fn in_own_form(refusal: &Refusal, speaker: &Speaker<'_>, decision: De
     let id = decision.text(&mut buffer);
     let hint = if refusal.hint().is_empty() { String::new() } else { format!("; hint: {}", refusal.hint()) };
     let text = format!("{}{hint} [decision {id}]", refusal.reason());
-    let unix = i64::try_from(speaker.unix).ok().and_then(|unix| OffsetDateTime::from_unix_timestamp(unix).ok());
+    let unix =
+        i64::try_from(speaker.unix).ok().and_then(|unix| OffsetDateTime::from_unix_timestamp(unix).ok());
     let timestamp = unix.and_then(|time| time.format(&Rfc3339).ok())?;
     let problem = serde_json::to_value(problem(refusal, Some(id))).ok()?;
     let draft = RefusalDraft {
         code: refusal.code().as_str(),
         text: &text,
         problem: &problem,
-        failure: refusal.agent_failure(),
+        failure: refusal.failure(),
         sender: speaker.name,
         message_id: id,
         timestamp: &timestamp,
