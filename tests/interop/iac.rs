@@ -249,10 +249,11 @@ fn iac_two_clients_get_their_own_replies() {
 fn iac_overhead_row() {
     let scene = Scene::start(NOT_LIMITED);
     let _server = scene.stock();
-    let [direct, through] = support::iac::round_trips(&scene, &decision(12), 200);
-    eprintln!("IAC round trip, debug build: direct {direct:.0} µs, through the gateway {through:.0} µs");
-    // the bound of the release build is half a millisecond, and its bench holds it; this build has no optimisation
-    assert!(direct > 0.0 && through - direct < 5_000.0, "direct {direct:.0} µs, through {through:.0} µs");
+    let took = support::iac::round_trips(&scene, &decision(12), 200);
+    // `cargo bench` holds the bound of the release build, half a millisecond. This build is slow and its machine busy, so its fastest
+    // round trips show only that nothing waits for a timer: an acknowledgement of QUIC may take 25 ms.
+    let [direct, through] = took.each_ref().map(|took| took[took.len() / 10]);
+    assert!(through - direct < 20_000.0, "direct {direct:.0} µs, through {through:.0} µs");
 }
 
 #[test]
@@ -312,4 +313,38 @@ fn iac_a_claim_in_the_payload_names_the_context() {
         assert_eq!(scene.problem(client.shown("received"), &sent)["code"], code, "{urn}");
     }
     server.never("handled");
+}
+
+#[test]
+fn iac_a_reply_without_a_claim_belongs_to_the_one_open_context() {
+    let scene = Scene::start("");
+    let mut agent = Peer::raw_server(scene.behind);
+    let mut client = Peer::client(scene.at, &scene.keys.alice);
+    let reply = |payload: &Value| {
+        Message::new("wholesaler", "alice", REPLY, payload).signed(&scene.keys.wholesaler, Form::Explicit)
+    };
+    client.send(&asks(COMMAND, &decision(1).to_string()));
+    agent.message();
+    let plain = reply(&decision(1));
+    agent.stream(&plain.stream());
+    assert_eq!(client.shown("received"), plain);
+    // two contexts are open
+    client.send(&asks(COMMAND, &decision(2).to_string()));
+    agent.message();
+    let flight = json!({"l9": {"context": "urn:contexts:travel:v2.1"}, "task": "bookFlight",
+        "origin_code": "LAX", "dest_code": "JFK", "date": "2026-12-24"});
+    let last = client.send(&asks(COMMAND, &flight.to_string()));
+    agent.message();
+    agent.stream(&reply(&decision(2)).stream());
+    let problem = scene.problem(client.shown("received"), &last);
+    assert_eq!(
+        (&problem["code"], &problem["cause"]),
+        (&json!("reply_refused"), &json!("context_missing")),
+        "{problem}"
+    );
+    let mut claimed = decision(2);
+    claimed["l9"] = json!({"context": "urn:contexts:supplyChain:v1.0"});
+    let claimed = reply(&claimed);
+    agent.stream(&claimed.stream());
+    assert_eq!(client.shown("received"), claimed);
 }

@@ -53,3 +53,9 @@ pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
 pub use seal::{Seal, Secret};
 pub use semgate_contexts::NAMING_MEMBERS;
+
+/// Cases of each property: `SEMGATE_FUZZ_CASES`, 256 without it.
+#[cfg(test)]
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}
