@@ -264,6 +264,8 @@ pub struct Message<'j> {
     pub binding: Binding,
     /// The operation that is asked for or answered, in A2A.
     pub operation: Option<Operation>,
+    /// The type of the message as its protocol writes it, in bindings without operations.
+    pub verb: Option<&'static str>,
     /// In MCP requests that expect an answer: the facts that it is read against.
     pub mcp: Option<crate::mcp::Asked>,
     /// The kind and operation of an MCP server's message.
@@ -324,6 +326,7 @@ impl<'j> Message<'j> {
         Self {
             binding,
             operation: None,
+            verb: None,
             mcp: None,
             rpc: None,
             answers: None,
@@ -352,11 +355,11 @@ impl<'j> Message<'j> {
         }
     }
 
-    /// The method or operation as the protocol writes it.
+    /// The method, operation or type as the protocol writes it.
     pub fn method(&self) -> Option<&'static str> {
         let asked = self.mcp.as_ref().map(|asked| asked.operation);
         let of_mcp = asked.or(self.rpc.map(|(_, operation)| operation));
-        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str))
+        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str)).or(self.verb)
     }
 
     /// Counts characters of free text outside the instances, with the strings of the value that holds them.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Admit, Asked, Base, Binding, Call, FaultKind, GatewayAnswer, HttpTraits, Instance, Message, MessageFault,
-    Pointer, Protocol, Reading, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    Once, Pointer, Protocol, Reading, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
     Vocabulary, a2a,
     claim::{self, Row},
     content, mcp,
@@ -128,9 +128,11 @@ fn read<'j>(
         MessageFault::malformed("/msg_type", "is a type that this side of the exchange does not send")
     })?;
     let mut message = Message::new(Binding::Iac, row.default);
+    message.verb = Some(kind.as_str());
     message.message_id = required(parts.msg_id, "", "msg_id")?;
-    required(parts.timestamp, "", "timestamp")?;
-    required(parts.session_id, "", "session_id")?;
+    let session_id = required(parts.session_id, "", "session_id")?;
+    let at = Some(stamp(required(parts.timestamp, "", "timestamp")?)?);
+    message.once = Some(Once { at, ids: vec![session_id, message.message_id] });
     message.sender_id = Some(required(parts.from, "", "from")?);
     // a broadcast to nobody by name is for whoever listens, so also for the receiver of the route
     message.receiver_id =
@@ -153,6 +155,18 @@ fn read<'j>(
         None => {}
     }
     Ok(message)
+}
+
+/// Timestamps above this are in microseconds.
+const SECONDS_UP_TO: u64 = 10_000_000_000_000;
+
+/// The seconds of a timestamp.
+fn stamp(text: &str) -> Read<u64> {
+    match text.parse::<u64>() {
+        Ok(seconds @ ..=SECONDS_UP_TO) => Ok(seconds),
+        Ok(microseconds) => Ok(microseconds / 1_000_000),
+        Err(_) => Err(MessageFault::malformed("/timestamp", "is not a number")),
+    }
 }
 
 /// Adds the instances of the protocol: the act of the type, and opaque bytes.

@@ -31,6 +31,9 @@ impl Frame {
             payload => Some(json::read(payload.as_bytes(), limits).map_err(|fault| unfit(&fault))?),
         };
         let payload = payload.as_ref().map(|json| object(json, PAYLOAD)).transpose()?;
+        if let Some((key, _)) = payload.and_then(|payload| payload.case_variant_of(&[CLAIM])) {
+            return Err(MessageFault::malformed(at(PAYLOAD, key), "is a known member in different case"));
+        }
         let mut out = Judged::of(self);
         if let Some(claim) = payload.and_then(|payload| payload.get(CLAIM)) {
             out.member(CLAIM, |out| text::write(claim, out));
