@@ -1,8 +1,10 @@
 //! `semgate demo`: the paper's scenarios on the real system, each verdict shown and checked.
 
 mod attacks;
+mod delegates;
 mod people;
 mod scenes;
+mod sstp;
 mod stage;
 mod texts;
 
@@ -102,6 +104,8 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         attacks::forms,
         scenes::questions,
         people::case,
+        delegates::tasks,
+        sstp::exchange,
         scenes::revocation,
     ] {
         let progress = (!json).then(|| Progress::of("playing"));

@@ -11,6 +11,10 @@
 pub mod authorities;
 pub mod console;
 pub mod gateway;
+pub mod iac;
+pub mod ldp;
+pub mod ldp_envelope;
+pub mod ldp_own;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;
@@ -96,6 +100,7 @@ impl Up {
             "--l8",
             "--a2a",
             "--a2h",
+            "--ldp",
             "--admin",
             "--people",
             "--console",
@@ -284,7 +289,12 @@ impl Drop for Ended {
 
 /// An agent of `tests/interop/` in Python, which runs until it is let go of, and where it serves, as its first line says.
 pub fn python_agent(script: &str) -> (Ended, Value) {
-    let mut command = Command::new(python::interpreter());
+    agent_of(python::interpreter(), script)
+}
+
+/// The same in another environment.
+pub fn agent_of(interpreter: &Path, script: &str) -> (Ended, Value) {
+    let mut command = Command::new(interpreter);
     let mut child = command.arg(python::script(script)).stdout(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();

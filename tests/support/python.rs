@@ -113,6 +113,27 @@ pub fn with_humanlayer() -> &'static Path {
     READY.get_or_init(|| environment("requirements-humanlayer.txt", "interop-python-humanlayer"))
 }
 
+/// The same with the client and the delegate of LDP, of `tests/interop/requirements-ldp.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_ldp() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-ldp.txt", "interop-python-ldp"))
+}
+
+/// The same with the A2A SDK and the models of SSTP L9, of `tests/interop/requirements-sstp.txt`. The models ask for packages of
+/// language models that they do not import.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_sstp() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-sstp.txt", "interop-python-sstp"))
+}
+
 /// A command of `tests/interop/channels.py`, with the judges of `tests/interop/requirements-channels.txt`.
 ///
 /// # Panics
@@ -136,6 +157,9 @@ pub fn z3() -> &'static Path {
     READY.get_or_init(|| environment("requirements-solver.txt", "interop-python-solver").with_file_name("z3"))
 }
 
+/// The first line of requirements that name every package they need.
+const COMPLETE: &str = "# complete: installed with --no-deps\n";
+
 /// The interpreter of `target/<name>`, an environment with exactly the packages of `tests/interop/<requirements>`.
 ///
 /// # Panics
@@ -151,7 +175,9 @@ pub fn environment(requirements: &str, name: &str) -> PathBuf {
     lock.lock().expect("one test installs at a time");
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(wanted.as_str()) {
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
-        run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&requirements));
+        let alone = wanted.starts_with(COMPLETE).then_some("--no-deps");
+        let mut install = Command::new(&python);
+        run(install.args(["-m", "pip", "install", "-q"]).args(alone).arg("-r").arg(&requirements));
         std::fs::write(&stamp, wanted).expect("stamp");
     }
     python

@@ -105,6 +105,7 @@ impl Target {
                     .hint("use a client of IAC, as docs/spec/iac-binding.md says")
                     .status(2));
             }
+            Binding::Ldp => Spoken::Ldp,
             Binding::A2h => {
                 return Err(Fault::new("a route of the binding `a2h` takes requests to people alone")
                     .hint("post to `/a2h/v1/interactions`, as docs/spec/a2h-binding.md says")

@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use super::Agent;
 use super::answer::{Answer, answer};
+use super::{Agent, sstp};
 
 /// The extension that carries the context of a message.
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
@@ -33,6 +33,14 @@ fn reply(agent: &Agent, message: &Value) -> Value {
     let content = parts.iter().find_map(|part| part.get("data")).unwrap_or(&Value::Null);
     // a message that names no conversation begins one (A2A 1.0 §3.4.1)
     let context_id = text("contextId").map_or_else(|| agent.fresh("context"), str::to_owned);
+    if let Some(l9) = sstp::answer(content, &agent.fresh("l9")) {
+        return json!({"message": {
+            "messageId": format!("re-{}", text("messageId").unwrap_or_default()),
+            "contextId": context_id,
+            "role": "ROLE_AGENT",
+            "parts": [{"data": l9, "mediaType": sstp::MEDIA_TYPE}],
+        }});
+    }
     let Answer::Says(performative, content) = answer(urn, content) else {
         let status = json!({"state": "TASK_STATE_COMPLETED"});
         return json!({"task": {"id": agent.fresh("task"), "contextId": context_id, "status": status}});

@@ -10,6 +10,7 @@ mod fault;
 mod handshake;
 mod iac;
 mod kinds;
+mod ldp;
 mod limits;
 mod meta_keys;
 mod push;
@@ -47,6 +48,7 @@ pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConf
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
 pub use iac::{Congestion, IacOptions};
+pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

@@ -10,6 +10,7 @@ pub(crate) mod own_certificates;
 pub(crate) mod pem_files;
 pub(crate) mod quic;
 pub(crate) mod reply_signer;
+pub(crate) mod route_files;
 pub(crate) mod shared;
 pub(crate) mod sockets;
 pub(crate) mod worker;

@@ -129,10 +129,11 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         return Err(undefined(named, "", "the message holds no concept"));
     }
     // a message uses names of its own context only; protocol names come from the binding alone
-    let own = resolved.case().generation.binding_of(named.urn()).is_none();
+    let own = !resolved.case().generation.is_house(named.urn());
     let defined = |instance: &Instance<'_>| {
         let known = match instance.of {
             Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
+            Vocabulary::Format(_) => resolved.format().and_then(|format| term_of(format, instance.name)),
             Vocabulary::Context if calls_tools => {
                 tools::callable(resolved.case(), named, instance.name, instance.object)?
             }
@@ -171,7 +172,7 @@ fn untyped<'c>(resolved: &Resolved<'c, '_>, instance: &Instance<'_>) -> Result<D
     let (named, case) = (resolved.named(), resolved.case());
     let fault = || undefined(named, &instance.pointer.to_string(), "names no concept");
     let options = &case.route.options;
-    let own = case.generation.binding_of(named.urn()).is_none();
+    let own = !case.generation.is_house(named.urn());
     let Some(name) = options.untyped.as_deref().filter(|_| own) else { return Err(fault()) };
     let answers_another = case.answers.is_some_and(|sent| sent.names_another);
     if options.default_contexts.first() != Some(named.urn()) || answers_another {

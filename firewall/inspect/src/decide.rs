@@ -250,13 +250,14 @@ fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
     Circumstances { session, scores: counted, ..around }
 }
 
-/// Number of instances that ask an ambiguous question.
+/// Number of ambiguous questions: instances of the control vocabulary, and those that content of a format asks.
 fn ambiguous(conformed: &Conformed<'_, '_>) -> usize {
     let control = conformed.case().generation.control_line();
     let asks = |definition: &Definition<'_>| {
         definition.term.name() == AMBIGUOUS && definition.context.urn().line() == control
     };
-    conformed.instances().filter(|(definition, _)| asks(definition)).count()
+    let questions = conformed.resolved().message().questions;
+    conformed.instances().filter(|(definition, _)| asks(definition)).count() + questions
 }
 
 pub(crate) fn question<'q>(
@@ -366,7 +367,7 @@ impl<'c, 'j> Decided<'c, 'j> {
         self.conformed.resolved()
     }
 
-    /// Number of instances that ask an ambiguous question.
+    /// Number of ambiguous questions.
     pub(crate) fn ambiguous(&self) -> usize {
         ambiguous(&self.conformed)
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};
 use semgate_policies::Policies;
-use semgate_protocol::Binding;
+use semgate_protocol::{Binding, ContentFormat};
 use semgate_statement::{Lines, LoadedContext, Status, View};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -45,6 +45,8 @@ pub struct Generation {
     ///
     /// Other documents may define the same names; the binding decides which vocabulary applies.
     protocol_urns: Vec<(Binding, ContextUrn)>,
+    /// The context of each format of content.
+    format_urns: Vec<(ContentFormat, ContextUrn)>,
     named: HashMap<Box<str>, Named>,
     newest: HashMap<Line, Version>,
     /// Built on the first MCP message that needs it.
@@ -123,6 +125,10 @@ impl Generation {
                 protocol_urns.push((binding, urn(vocabulary)?));
             }
         }
+        let mut format_urns = Vec::new();
+        for format in ContentFormat::ALL {
+            format_urns.push((format, urn(format.vocabulary())?));
+        }
         let (mut named, mut newest) = (HashMap::new(), HashMap::<Line, Version>::new());
         for view in &views {
             let loaded = view.contexts().filter(|loaded| view.lines().holds(loaded.urn.line()).is_some());
@@ -152,6 +158,7 @@ impl Generation {
             prefix,
             control_urn,
             protocol_urns,
+            format_urns,
             named,
             newest,
             pinned: OnceLock::new(),
@@ -287,6 +294,21 @@ impl Generation {
     /// The binding whose protocol context this is. Only that binding may use its names.
     pub(crate) fn binding_of(&self, urn: &ContextUrn) -> Option<Binding> {
         self.protocol_urns.iter().find(|(_, known)| known == urn).map(|(binding, _)| *binding)
+    }
+
+    /// URN of the context of a format.
+    pub fn format_urn(&self, format: ContentFormat) -> Option<&ContextUrn> {
+        self.format_urns.iter().find(|(known, _)| *known == format).map(|(_, urn)| urn)
+    }
+
+    /// The format whose context this is.
+    pub(crate) fn format_of(&self, urn: &ContextUrn) -> Option<ContentFormat> {
+        self.format_urns.iter().find(|(_, known)| known == urn).map(|(format, _)| *format)
+    }
+
+    /// True of the context of a protocol or of a format: a message uses its names only through the binding.
+    pub(crate) fn is_house(&self, urn: &ContextUrn) -> bool {
+        self.binding_of(urn).is_some() || self.format_of(urn).is_some()
     }
 
     /// The authority of a line.

@@ -1,7 +1,10 @@
 //! Second stage: sender, receiver, and the standing of the named context.
 
+mod dialogue;
 mod locks;
+mod parties;
 mod turns;
+mod vocabularies;
 
 use crate::{
     Code, Facts, Notice, Refusal, Sent,
@@ -20,11 +23,12 @@ use crate::{
 pub(crate) use locks::is_step;
 use locks::{is_handshake, lock, needs_lock, two_models};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_protocol::{Instance, Message, Vocabulary};
+use semgate_protocol::Message;
 use semgate_statement::Standing;
 use std::sync::Arc;
 use turns::takes_turn;
 pub(crate) use turns::{has_turns, out_of_turn, side};
+use vocabularies::{control, format, protocol};
 
 /// A message from the verified peer to the route's receiver, under a usable context. Only this stage builds
 /// one.
@@ -34,6 +38,7 @@ pub struct Resolved<'c, 'j> {
     named: &'c Named,
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
+    format: Option<&'c Named>,
     about: Arc<About>,
     answers: Option<Answers>,
     notice: Option<Notice>,
@@ -49,8 +54,21 @@ pub struct Resolved<'c, 'j> {
 /// `lock_mismatch`, `not_found`, `out_of_turn`.
 pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>, Refusal> {
     match settle(&parsed) {
-        Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session }) => {
-            Ok(Resolved { parsed, named, control, protocol, about, answers, notice, fresh_until, session })
+        Ok(settled) => {
+            let Settled { named, control, protocol, format, about, answers, notice, fresh_until, session } =
+                settled;
+            Ok(Resolved {
+                parsed,
+                named,
+                control,
+                protocol,
+                format,
+                about,
+                answers,
+                notice,
+                fresh_until,
+                session,
+            })
         }
         Err(refusal) => {
             let shadow = match parsed.target() {
@@ -68,6 +86,7 @@ struct Settled<'c> {
     named: &'c Named,
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
+    format: Option<&'c Named>,
     about: Arc<About>,
     answers: Option<Answers>,
     notice: Option<Notice>,
@@ -77,8 +96,9 @@ struct Settled<'c> {
 
 fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let case = parsed.case();
-    parties(case, parsed.message())?;
+    authentic(case, parsed.message())?;
     once::fresh(case, parsed.message())?;
+    dialogue::holds(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
             let location = case.protocol().traits().claim_hint;
@@ -97,19 +117,31 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     }
     let (control, control_until) = control(case, parsed.message(), named)?;
     let (protocol, protocol_until) = protocol(case, parsed.message(), named)?;
+    let (format, format_until) = format(case, parsed.message(), named)?;
     needs_lock(case, parsed.message(), named)?;
     let session = lock(case, parsed.message(), named)?;
     let about = belongs(case, parsed.message(), named)?;
     let answers = takes_turn(case, parsed.message(), named)?;
     let lock_until = session.map_or(u64::MAX, |session| session.until.saturating_sub(1));
-    let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
+    let fresh_until = [control_until, protocol_until, format_until, lock_until]
+        .into_iter()
+        .fold(source.fresh_until(), u64::min);
     // a reply belongs to its request's session, even if it does not repeat the lock
     let asked = case.answers.and_then(|sent| sent.session);
     let session = match session {
         Some(own) => Some(own.also_of(asked).ok_or_else(two_models)?),
         None => asked,
     };
-    Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
+    Ok(Settled { named, control, protocol, format, about, answers, notice, fresh_until, session })
+}
+
+/// Checks that a message comes from the verified peer, by the names in it and by its signature.
+///
+/// # Errors
+/// `sender_mismatch`, `receiver_mismatch`.
+pub(crate) fn authentic(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+    parties(case, message)?;
+    dialogue::signed(case, message)
 }
 
 /// Checks that the ids in the message equal the verified ones, their aliases, or their names in this binding, byte for byte.
@@ -126,7 +158,8 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
     if let Some(heard) = group::addressed(case, message) {
         return heard;
     }
-    if message.receiver_id.is_some_and(|named| !is(named, case.receiver)) {
+    let by_address = |named: &str| message.dialogue.to_address && dialogue::is_address(case, named);
+    if message.receiver_id.is_some_and(|named| !is(named, case.receiver) && !by_address(named)) {
         return Err(Refusal::new(
             Code::ReceiverMismatch,
             "the receiver in the message is not the receiver of this route",
@@ -134,7 +167,7 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
         .with_hint("name the id of the agent at this address, or its alias")
         .with_detail(format!("the receiver is `{}`", case.receiver)));
     }
-    Ok(())
+    parties::of_content(case, message)
 }
 
 pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
@@ -188,8 +221,10 @@ fn find<'c>(
         }
         Target::Missing => return Err(unknown("the message names no context", "")),
     };
-    // every receiver understands its own binding's protocol
-    let own = case.generation.binding_of(urn) == Some(case.call.binding);
+    // every receiver understands its own binding's protocol, and the formats of its route
+    let admitted = |format| case.route.options.formats.contains(&format);
+    let own = case.generation.binding_of(urn) == Some(case.call.binding)
+        || case.generation.format_of(urn).is_some_and(admitted);
     if !own && case.route.understands(urn).is_err() {
         let scopes: Vec<_> = case.route.contexts.iter().map(ToString::to_string).collect();
         let hint = format!("the receiver understands {}", scopes.join(", "));
@@ -244,7 +279,7 @@ const ASK: &str = "ask the operator: it is shipped with the gateway";
 
 /// The refusal of a URN without a publication. For a context of the house the operator learns the remedy.
 fn unpublished(generation: &Generation, urn: &ContextUrn) -> Refusal {
-    let ships = generation.binding_of(urn).is_some() || generation.extension() == urn.as_str();
+    let ships = generation.is_house(urn) || generation.extension() == urn.as_str();
     if !ships {
         return unknown("the context is not published", "");
     }
@@ -260,65 +295,6 @@ fn unserved(urn: &ContextUrn) -> String {
 fn other_digest() -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the digest is not the one that the authority published")
         .with_hint("fetch the signed context from its authority and name its digest, or leave the digest out")
-}
-
-/// The control vocabulary, if the message uses it under another context. Its own document judges its concepts
-/// and must be usable.
-fn control<'c>(
-    case: &Inspection<'c>,
-    message: &Message<'_>,
-    named: &'c Named,
-) -> Result<(Option<&'c Named>, u64), Refusal> {
-    let Some(control) = case.generation.control().filter(|control| control.urn() != named.urn()) else {
-        return Ok((None, u64::MAX));
-    };
-    let used = |instance: &Instance<'_>| {
-        instance.of == Vocabulary::Context && control.context().term(instance.name).is_some()
-    };
-    if !message.instances.iter().any(used) {
-        return Ok((None, u64::MAX));
-    }
-    vocabulary(case, control)
-}
-
-/// The protocol's vocabulary, if the message uses it. Its own document judges its operations and must be
-/// usable.
-fn protocol<'c>(
-    case: &Inspection<'c>,
-    message: &Message<'_>,
-    named: &'c Named,
-) -> Result<(Option<&'c Named>, u64), Refusal> {
-    if !message.instances.iter().any(|instance| instance.of == Vocabulary::Protocol) {
-        return Ok((None, u64::MAX));
-    }
-    if case.generation.binding_of(named.urn()) == Some(message.binding) {
-        return Ok((Some(named), u64::MAX));
-    }
-    match case.generation.protocol(message.binding) {
-        Some(protocol) => vocabulary(case, protocol),
-        None => {
-            let refusal = unknown("the context of the protocol is not published", ASK);
-            let urn = case.generation.protocol_urn(message.binding);
-            Err(urn.map_or(refusal.clone(), |urn| refusal.with_detail(unserved(urn))))
-        }
-    }
-}
-
-/// A vocabulary used beside the named context.
-fn vocabulary<'c>(case: &Inspection<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
-    let Some(source) = case.generation.source_of(other.urn().line()) else {
-        return Err(unknown("no authority is configured for a vocabulary that the message uses", ""));
-    };
-    case.generation
-        .policies()
-        .may_use_line(case.sender.id(), other.urn().line())
-        .map_err(|_| no_policy(other.urn()))?;
-    let standing = source.view().standing(other.urn(), case.now.unix);
-    counts(case, other, standing).map_err(|refusal| {
-        let why = refusal.detail().to_owned();
-        refusal.with_detail(format!("of `{}`, whose concepts the message uses; {why}", other.urn()))
-    })?;
-    Ok((Some(other), source.fresh_until()))
 }
 
 impl<'c, 'j> Resolved<'c, 'j> {
@@ -337,6 +313,11 @@ impl<'c, 'j> Resolved<'c, 'j> {
     /// The protocol's vocabulary, if the message uses it.
     pub(crate) fn protocol(&self) -> Option<&'c Named> {
         self.protocol
+    }
+
+    /// The vocabulary of a format, if the message holds content of one.
+    pub(crate) fn format(&self) -> Option<&'c Named> {
+        self.format
     }
 
     /// Context of the answers: the named one, or that of the task in question.

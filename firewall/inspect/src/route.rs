@@ -1,8 +1,9 @@
 //! Routes: a receiver, its binding, and the contexts that it understands.
 
+use crate::DialogueRules;
 use semgate_contexts::{ContextUrn, Line, ModelName, Version};
 pub use semgate_protocol::TextParts;
-use semgate_protocol::{Binding, MetaKeys, a2a};
+use semgate_protocol::{Binding, ContentFormat, MetaKeys, a2a};
 use std::fmt;
 
 /// The versions of one line, or all lines, that a receiver understands.
@@ -143,6 +144,10 @@ pub struct RouteOptions {
     pub null_arguments: NullArguments,
     /// Keys of MCP `_meta` and A2A metadata that pass unread, in either direction.
     pub meta: MetaKeys,
+    /// Formats of content that pass in data parts, in A2A.
+    pub formats: Vec<ContentFormat>,
+    /// Rules for sessions and signatures of messages.
+    pub dialogue: DialogueRules,
 }
 
 /// Treatment of a name that the context does not define (F0-31).
@@ -223,6 +228,8 @@ impl Default for RouteOptions {
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,
             meta: MetaKeys::default(),
+            formats: Vec::new(),
+            dialogue: DialogueRules::default(),
         }
     }
 }
@@ -259,11 +266,12 @@ impl Route {
     ///
     /// # Errors
     /// [`RouteFault::DefaultContext`] if the receiver does not understand a default context. Every receiver
-    /// understands the protocol of its binding.
+    /// understands the protocol of its binding, and the formats of its route.
     pub fn check(&self) -> Result<(), RouteFault> {
-        let strange = |urn: &&ContextUrn| {
-            urn.line().as_str() != self.binding.as_str() && self.understands(urn).is_err()
-        };
+        let formats = self.options.formats.iter().map(|format| format.as_str());
+        let own: Vec<&str> = formats.chain([self.binding.as_str()]).collect();
+        let strange =
+            |urn: &&ContextUrn| !own.contains(&urn.line().as_str()) && self.understands(urn).is_err();
         match self.options.default_contexts.iter().find(strange) {
             Some(urn) => Err(RouteFault::DefaultContext { urn: urn.to_string() }),
             None => Ok(()),

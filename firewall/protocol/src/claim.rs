@@ -19,6 +19,14 @@ impl Row {
     }
 }
 
+/// The performative of a claim.
+#[derive(Clone, Copy)]
+pub(crate) struct Claimed {
+    pub performative: Performative,
+    /// True if the claim names it.
+    pub chosen: bool,
+}
+
 /// Reads a claim: `context`, `digest`, `lock` and `performative`, all of them optional. Returns the performative that holds.
 ///
 /// # Errors
@@ -29,14 +37,14 @@ pub(crate) fn read<'j>(
     location: &'static str,
     row: Row,
     out: &mut Message<'j>,
-) -> Read<Performative> {
-    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
+) -> Read<Claimed> {
+    let (mut urn, mut digest, mut lock, mut choice) = (None, None, None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
             "context" => urn = Some(string(value, path, key)?),
             "digest" => digest = Some(string(value, path, key)?),
             "lock" => lock = Some(id(value, path, key)?),
-            "performative" => performative = chosen(string(value, path, key)?, path, row)?,
+            "performative" => choice = Some(chosen(string(value, path, key)?, path, row)?),
             _ => return unknown(path, key),
         }
     }
@@ -45,7 +53,7 @@ pub(crate) fn read<'j>(
     } else if digest.is_some() || lock.is_some() {
         return Err(MessageFault::malformed(path, "holds a digest or lock without a context"));
     }
-    Ok(performative)
+    Ok(Claimed { performative: choice.unwrap_or(row.default), chosen: choice.is_some() })
 }
 
 /// F0-10: the mapping decides; metadata chooses only among what its row allows.

@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    JoinedTexts, Pointer, RpcId,
+    ContentFormat, Dialogue, JoinedTexts, Otherwise, Party, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -22,13 +22,15 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// LDP over HTTP.
+    Ldp,
     /// IAC: signed messages over QUIC.
     Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Iac];
+    pub const ALL: [Self; 6] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -40,8 +42,16 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Ldp => "ldp",
             Self::Iac => "iac",
         }
+    }
+
+    /// All names, as words of a sentence.
+    pub fn listed() -> String {
+        let names: Vec<_> = Self::ALL.iter().map(|binding| format!("`{binding}`")).collect();
+        let (last, first) = names.split_last().map_or(("", [].as_slice()), |(last, first)| (last, first));
+        format!("{} or {last}", first.join(", "))
     }
 
     /// Reads the name.
@@ -131,6 +141,8 @@ pub struct Reading<'r> {
     pub meta: &'r crate::MetaKeys,
     /// Read content that names no concept anywhere as one instance without a name, in place of a gap.
     pub untyped: bool,
+    /// Formats of content that the route admits.
+    pub formats: &'r [ContentFormat],
 }
 
 /// The context that a message claims. Nothing here has been looked up yet.
@@ -153,6 +165,8 @@ pub enum Vocabulary {
     Context,
     /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
     Protocol,
+    /// The context of a format of content that the route admits. The binding named it, the message did not.
+    Format(ContentFormat),
 }
 
 /// Ids that a message refers to, as written and unproved. A request asks about them; an answer names them.
@@ -170,6 +184,10 @@ pub struct Threads<'j> {
     pub pushes: Vec<(&'j str, &'j str)>,
     /// The page that a request for a list of tasks asks for.
     pub page: Option<Page<'j>>,
+    /// The task that a request begins under an id of its caller's choice.
+    pub begins: Option<&'j str>,
+    /// True if the answer is about the task, and so under its context. A2A's operation tells the same.
+    pub asks: bool,
 }
 
 /// The task and conversation of a message.
@@ -319,6 +337,14 @@ pub struct Message<'j> {
     pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
+    /// Its session and signature.
+    pub dialogue: Dialogue<'j>,
+    /// Agents that content names as sender or receiver.
+    pub parties: Vec<Party<'j>>,
+    /// Instances that another vocabulary judges unless the message's context defines their name.
+    pub otherwise: Vec<Otherwise>,
+    /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
+    pub questions: usize,
 }
 
 impl<'j> Message<'j> {
@@ -352,6 +378,10 @@ impl<'j> Message<'j> {
             chunk: None,
             joined_texts: Vec::new(),
             pieces: Vec::new(),
+            dialogue: Dialogue::default(),
+            parties: Vec::new(),
+            otherwise: Vec::new(),
+            questions: 0,
         }
     }
 

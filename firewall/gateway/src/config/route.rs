@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{A2hOptions, HandshakeChoice, IacOptions, Listen, PushConfig, Upstream, meta_keys};
+use super::{A2hOptions, HandshakeChoice, IacOptions, LdpOptions, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -81,6 +81,9 @@ pub struct RouteConfig {
     /// Options of A2H.
     #[serde(skip)]
     pub a2h: A2hOptions,
+    /// Options of LDP.
+    #[serde(skip)]
+    pub ldp: LdpOptions,
     /// Options of IAC.
     #[serde(skip)]
     pub iac: IacOptions,
@@ -190,6 +193,8 @@ pub struct A2aOptions {
     pub card_texts: bool,
     /// Listener for the agent's own notifications; `None` refuses push configurations.
     pub push: Option<PushConfig>,
+    /// Reads data parts that hold SSTP L9 objects as such; otherwise they are data without a concept.
+    pub sstp: bool,
 }
 
 impl Default for A2aOptions {
@@ -202,6 +207,7 @@ impl Default for A2aOptions {
             card_from: None,
             card_texts: false,
             push: None,
+            sstp: false,
         }
     }
 }
@@ -315,7 +321,7 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
-text!(Binding, "`l8`, `a2a`, `mcp`, `a2h` or `iac`", Binding::parse, |binding| binding.as_str().to_owned());
+text!(Binding, Binding::listed(), Binding::parse, |binding| binding.as_str().to_owned());
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(
@@ -333,7 +339,7 @@ text!(
 );
 
 /// Reads the SPIFFE id of an agent.
-fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let must = "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`";
     checked(deserializer, must, |id: &String| SpiffeId::parse(id).is_ok())
 }

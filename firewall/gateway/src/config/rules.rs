@@ -68,7 +68,9 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.authorities.iter_mut().flat_map(|a| [&mut a.roots, &mut a.tls_roots]));
     paths.extend(config.traces.iter_mut().flat_map(|t| t.headers.iter_mut().chain(&mut t.tls_roots)));
     for route in &mut config.routes {
-        paths.extend(route.a2a.card_keys.iter_mut().chain(&mut route.iac.signing_key));
+        paths.extend(route.a2a.card_keys.iter_mut().chain(&mut route.ldp.identity_card));
+        paths.extend(route.ldp.ldp_secrets.iter_mut().map(|secret| &mut secret.file));
+        paths.extend(route.iac.signing_key.iter_mut());
         paths.extend(route.agent.handshake.iter_mut().flat_map(|own| [&mut own.certificate, &mut own.key]));
     }
     paths
@@ -87,6 +89,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
         listener(route)?;
         agent(route)?;
         people(config, route)?;
+        super::ldp::check(route)?;
         untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
@@ -370,15 +373,15 @@ fn contexts(route: &RouteConfig, lines: &Lines) -> Result<(), ConfigFault> {
     ))
 }
 
-fn deny(when: bool, fault: impl FnOnce() -> ConfigFault) -> Result<(), ConfigFault> {
+pub(super) fn deny(when: bool, fault: impl FnOnce() -> ConfigFault) -> Result<(), ConfigFault> {
     if when { Err(fault()) } else { Ok(()) }
 }
 
-fn key(route: &RouteConfig, name: &str) -> String {
+pub(super) fn key(route: &RouteConfig, name: &str) -> String {
     format!("route `{}`: {name}", route.name)
 }
 
-fn fault(route: &RouteConfig, name: &str, must: impl std::fmt::Display) -> ConfigFault {
+pub(super) fn fault(route: &RouteConfig, name: &str, must: impl std::fmt::Display) -> ConfigFault {
     ConfigFault::value(key(route, name), must)
 }
 

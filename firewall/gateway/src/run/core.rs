@@ -6,6 +6,7 @@ use crate::config::{CardChoice, Config, GroupOptions, Listen, RouteConfig, Upstr
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
+use crate::local::identity_card::Identity as PinnedIdentity;
 use crate::pipeline::admit::HANDSHAKE_PATH;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::{Authorization, Elsewhere};
@@ -16,8 +17,9 @@ use crate::server::account::NoAccount;
 use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
 use crate::server::listen::{Entrance, Face, Listener, SignedEntrance};
-use crate::server::materials::{Materials, RouteKey};
+use crate::server::materials::{Materials, OfRoutes, RouteKey};
 use crate::server::quic::{self, Endpoints};
+use crate::server::route_files::RouteFiles;
 use crate::server::shared::Shared;
 use crate::server::sockets::ListeningSocket;
 use crate::server::worker::{Course, Group, Handshakes, RouteWorker};
@@ -48,12 +50,12 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    pub(super) fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
+    pub(super) fn of(core: &Core, at: usize, route: &RouteConfig, url: &str, metrics: &Metrics) -> Self {
         Self {
             at,
             url: url.to_owned(),
-            route: start::route(route),
-            extension: shared.inspector.generation().extension().to_owned(),
+            route: start::route(route, &core.files_of(route), url),
+            extension: core.shared.inspector.generation().extension().to_owned(),
             metrics: metrics.route(&route.name),
             elsewhere: Elsewhere::default(),
             bound: None,
@@ -101,6 +103,8 @@ pub(super) struct Core {
     pub(super) config: Arc<Config>,
     pub(super) shared: Arc<Shared>,
     pub(super) materials: Arc<ArcSwap<Materials>>,
+    /// Contents of the files that the routes hold.
+    pub(super) files: Arc<OfRoutes<RouteFiles>>,
 }
 
 impl Core {
@@ -250,6 +254,7 @@ impl Core {
             address: Address::new(&config.upstream, speak, config.binding, &seat.extension)?,
             pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
+            identity: self.files_of(config).card.map(|card| PinnedIdentity::new(card, seat.url.clone())),
             authorization: Authorization::of(
                 config,
                 &self.shared.inside,
@@ -280,7 +285,7 @@ impl Core {
             let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
             let fault = || RunFault::System { why: "a route of a group is missing".to_owned() };
             let (at, config) = route.ok_or_else(fault)?;
-            let mut route = Route::clone(&start::route(config));
+            let mut route = Route::clone(&start::route(config, &self.files_of(config), &seat.url));
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
@@ -291,6 +296,11 @@ impl Core {
 }
 
 impl Core {
+    /// Contents of a route's files.
+    fn files_of(&self, route: &RouteConfig) -> RouteFiles {
+        self.files.get(&route.into()).cloned().unwrap_or_default()
+    }
+
     /// Card of a route: its source and treatment.
     fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;

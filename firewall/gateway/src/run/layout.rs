@@ -39,7 +39,7 @@ impl Layout {
             }
             let (bound, taken) = sockets.bind(&route.name, &route.listen)?;
             let url = url(route, &taken);
-            let seat = Seat::of(at, route, &url, &core.shared, metrics);
+            let seat = Seat::of(core, at, route, &url, metrics);
             let (mut lanes, lane_url) = egress(route, sockets)?;
             for (seats, bound) in layout.cores.iter_mut().zip(bound) {
                 let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));

@@ -12,6 +12,7 @@ use semgate_inspect::{Peer, Route};
 use crate::config::McpOptions;
 use crate::control::metrics::RouteMetrics;
 use crate::local::card::Card;
+use crate::local::identity_card::Identity;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
 use crate::pipeline::bridge::Signed;
@@ -36,6 +37,8 @@ pub(crate) struct RouteWorker {
     pub(crate) address: Address,
     pub(crate) pool: Pool,
     pub(crate) card: Card,
+    /// LDP: the delegate's pinned documents.
+    pub(crate) identity: Option<Identity>,
     pub(crate) decisions: Rc<Decisions>,
     /// Scheduler of this core.
     pub(crate) turns: Rc<Turns>,

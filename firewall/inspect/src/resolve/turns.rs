@@ -7,15 +7,19 @@ use crate::{
     inspection::{Inspection, Turn},
     turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
 };
-use semgate_protocol::{Message, Turns};
+use semgate_protocol::{Instance, Message, Turns, Vocabulary};
 use std::sync::Arc;
 
-/// Returns true if a message can make a proposal, or answer one.
+/// Returns true if a message can make a proposal, or answer one. Content of a format alone cannot: the format has an order of
+/// its own, in which an agent also closes what it opened.
 pub(crate) fn has_turns(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
     let operation = case.answers.map_or(message.operation, Sent::operation);
     let in_thread = case.protocol().traits().turns == Turns::Threads;
     // between two agents, handshake steps are bound to each other by signatures
-    case.protocol().converses(operation) && (in_thread || !is_handshake(case, message, named))
+    let of = |wanted: fn(&Instance<'_>) -> bool| message.instances.iter().any(wanted);
+    let own_order =
+        of(|one| matches!(one.of, Vocabulary::Format(_))) && !of(|one| one.of == Vocabulary::Context);
+    case.protocol().converses(operation) && !own_order && (in_thread || !is_handshake(case, message, named))
 }
 
 /// The sender's side of a proposal.

@@ -210,7 +210,7 @@ fn as_readers_join(
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
-    let data = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == "data";
+    let data = |instance: &Instance<'_>| instance.of != Vocabulary::Protocol || instance.name == "data";
     match parts.iter().find(|(_, instance)| data(instance)) {
         None => Ok(()),
         Some((_, instance)) => Err(Refusal::new(

@@ -12,6 +12,7 @@ use crate::{
     ReplyKind, ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, mcp,
     member::Read,
     removal::{Walk, a2a_message},
+    sstp::SCHEMA_ID,
 };
 use semgate_contexts::json::Json;
 use std::{fmt, marker::PhantomData};
@@ -153,7 +154,10 @@ impl<T: Transport> Protocol for A2a<T> {
     }
 
     fn claim_pointer(&self, location: &str, extension: &str) -> String {
-        format!("{location}/{extension}/context")
+        match location {
+            SCHEMA_ID => location.to_owned(),
+            _ => format!("{location}/{extension}/context"),
+        }
     }
 
     fn fault_hint(&self, fault: &MessageFault, call: &Call, versions: &[Version]) -> Option<&'static str> {

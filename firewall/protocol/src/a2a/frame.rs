@@ -118,6 +118,14 @@ impl Frame<'_> {
     }
 }
 
+/// The speech act of a list of parts.
+#[derive(Clone, Copy)]
+pub(super) struct Voice {
+    pub performative: Performative,
+    /// True if the upstream agent repeats the words of its caller.
+    pub repeats: bool,
+}
+
 /// The concept of metadata that a route admits.
 pub(super) const METADATA: &str = "metadata";
 

@@ -1,12 +1,12 @@
 //! Messages, and the claim that a message or artifact carries.
 
 use super::{
-    frame::{Frame, METADATA, note},
+    frame::{Frame, METADATA, Voice, note},
     part,
 };
 use crate::{
     Message, MessageFault, OwnThread, Piece, PieceOf,
-    claim::{self, Row},
+    claim::{self, Claimed, Row},
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
 use semgate_contexts::{Performative, json::Json};
@@ -78,10 +78,41 @@ pub(super) fn message<'j>(
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not a role of this version"))?;
     let row = rows(role)
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role of the sender here"))?;
-    let performative = claim(metadata, path, location, row, frame, out)?;
-    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    let claimed = claim(metadata, path, location, row, frame, out)?;
+    let parts = required(parts, path, "parts")?;
+    let performative = spoken(parts, path, Spoken { row, claimed }, frame)?;
+    let repeats = role == Role::User && location.starts_with("/result");
+    part::parts(parts, path, Voice { performative, repeats }, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
     Ok(MessageHead { id: message_id, performative, own })
+}
+
+/// The performatives that a message may have, and the one that its claim or its role gives it.
+#[derive(Clone, Copy)]
+pub(super) struct Spoken {
+    pub row: Row,
+    pub claimed: Claimed,
+}
+
+/// The performative of a list of parts. A part that states one by itself takes precedence over the default.
+///
+/// # Errors
+/// A part that states another performative than the claim chose, or one that the mapping does not allow.
+pub(super) fn spoken<'j>(
+    parts: &'j [Json<'j>],
+    path: &str,
+    spoken: Spoken,
+    frame: &Frame<'_>,
+) -> Read<Performative> {
+    let Spoken { row, claimed } = spoken;
+    let Some((speech, at)) = part::speech(parts, path, frame)? else { return Ok(claimed.performative) };
+    if claimed.chosen && claimed.performative != speech.performative {
+        return Err(MessageFault::malformed(at, "states another performative than the claim"));
+    }
+    if !row.allowed.contains(speech.performative) {
+        return Err(MessageFault::malformed(at, "states a performative that is not allowed here"));
+    }
+    Ok(speech.performative)
 }
 
 /// Checks the `kind` of a 0.3 object.
@@ -92,7 +123,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object expected here"))
 }
 
-/// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
+/// Reads `metadata`: empty or the claim, and anything else where the route admits data.
 pub(super) fn claim<'j>(
     metadata: Option<&'j Json<'j>>,
     path: &str,
@@ -100,8 +131,9 @@ pub(super) fn claim<'j>(
     row: Row,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
-) -> Read<Performative> {
-    let Some(metadata) = metadata else { return Ok(row.default) };
+) -> Read<Claimed> {
+    let unclaimed = Claimed { performative: row.default, chosen: false };
+    let Some(metadata) = metadata else { return Ok(unclaimed) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
     let claim_json = members.get(frame.reading.extension);
@@ -111,19 +143,19 @@ pub(super) fn claim<'j>(
     if !frame.reading.admit.data {
         frame.passes(members, &path)?;
     }
-    let performative = match claim_json {
+    let read = match claim_json {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
         Some(value) => {
             let path = format!("{path}/{}", frame.reading.extension);
             claim::read(value, &path, frame.location(location), row, out)?
         }
-        None => row.default,
+        None => unclaimed,
     };
     let more = members.len() > usize::from(claim_json.is_some());
     if more && frame.reading.admit.data {
-        frame.say(METADATA, members, performative, &path, out)?;
+        frame.say(METADATA, members, read.performative, &path, out)?;
     }
-    Ok(performative)
+    Ok(read)
 }
 
 /// Checks the extension list. It may name the claim's extension and, where data is admitted, others, whose content is

@@ -1,15 +1,13 @@
 //! Parts: data that names concepts, and other parts that a route admits.
 
-use super::frame::{Frame, Judged, pointer};
+use super::frame::{Frame, Judged, Voice, pointer};
 use crate::{
-    Admit, Base, Message, MessageFault, content,
+    Admit, Base, ContentFormat, Message, MessageFault, content,
     joined_texts::Gathered,
     member::{Read, array, at, object, required, string, unknown},
+    sstp::{self, Setting, Speech},
 };
-use semgate_contexts::{
-    Performative,
-    json::{Json, Object},
-};
+use semgate_contexts::json::{Json, Object};
 
 /// The kind of a part.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,14 +25,51 @@ struct Part<'j> {
     /// The content, and where it stands.
     value: &'j Json<'j>,
     at: String,
+    media: Option<&'j str>,
     metadata: Option<&'j Json<'j>>,
+}
+
+impl<'j> Part<'j> {
+    fn read(json: &'j Json<'j>, path: &str, frame: &Frame<'_>) -> Read<Self> {
+        if frame.old() { old(json, path) } else { new(json, path) }
+    }
+
+    /// Returns true if it holds an object of SSTP, on a route that admits them.
+    fn is_sstp(&self, frame: &Frame<'_>) -> bool {
+        let admits = frame.reading.formats.contains(&ContentFormat::Sstp);
+        admits && self.kind == Kind::Data && sstp::is_l9(self.media, self.value)
+    }
+}
+
+/// The speech act of the one part that states it by itself, with the location of its data.
+///
+/// # Errors
+/// A part that cannot be read, or a second one that states a speech act.
+pub(super) fn speech<'j>(
+    parts: &'j [Json<'j>],
+    path: &str,
+    frame: &Frame<'_>,
+) -> Read<Option<(Speech, String)>> {
+    let mut only = None;
+    if frame.reading.formats.is_empty() {
+        return Ok(only);
+    }
+    for (n, json) in parts.iter().enumerate() {
+        let part = Part::read(json, &format!("{path}/parts/{n}"), frame)?;
+        if part.is_sstp(frame)
+            && only.replace((sstp::speech(part.value, &part.at)?, part.at.clone())).is_some()
+        {
+            return Err(MessageFault::malformed(part.at, "is a second object of SSTP in one message"));
+        }
+    }
+    Ok(only)
 }
 
 /// Reads the parts of a message or artifact.
 pub(super) fn parts<'j>(
     parts: &'j [Json<'j>],
     path: &str,
-    performative: Performative,
+    voice: Voice,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
@@ -44,9 +79,9 @@ pub(super) fn parts<'j>(
     let mut texts = Gathered::default();
     for (n, json) in parts.iter().enumerate() {
         let path = format!("{path}/parts/{n}");
-        let part = if frame.old() { old(json, &path)? } else { new(json, &path)? };
+        let part = Part::read(json, &path, frame)?;
         let before = out.instances.len();
-        judge(&part, &path, performative, frame, out)?;
+        judge(&part, &path, voice, frame, out)?;
         if let (Kind::Text, Some(text)) = (part.kind, part.value.as_str()) {
             texts.add(text, before, out);
         }
@@ -64,15 +99,20 @@ pub(super) fn has_data(json: &Json<'_>) -> Option<usize> {
 fn judge<'j>(
     part: &Part<'j>,
     path: &str,
-    performative: Performative,
+    voice: Voice,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
-    let admit = frame.reading.admit;
-    let concept = part.kind == Kind::Data && (!admit.data || content::names_a_concept(part.value));
+    let (admit, performative) = (frame.reading.admit, voice.performative);
+    let is_sstp = part.is_sstp(frame);
+    let concept = is_sstp || part.kind == Kind::Data && (!admit.data || content::names_a_concept(part.value));
     if let Some(metadata) = part.metadata {
         let judged = if concept { Judged::ByItself(performative) } else { Judged::WithItsObject };
         frame.metadata(metadata, path, judged, out)?;
+    }
+    if is_sstp {
+        let setting = Setting { reading: frame.reading, repeats: voice.repeats };
+        return sstp::read(part.value, &part.at, setting, out);
     }
     if concept {
         let base = Base::Built(part.at.as_str().into());
@@ -135,7 +175,7 @@ fn new<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
     } else {
         string(value, path, member)?;
     }
-    Ok(Part { object, kind, value, at: at(path, member), metadata })
+    Ok(Part { object, kind, value, at: at(path, member), media, metadata })
 }
 
 /// A part of 0.3: `kind` says which of `text`, `file` and `data` it holds.
@@ -167,7 +207,7 @@ fn old<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
         "file" => file(value, &at)?,
         _ => Kind::Data,
     };
-    Ok(Part { object, kind, value, at, metadata })
+    Ok(Part { object, kind, value, at, media: None, metadata })
 }
 
 /// A file of 0.3: bytes, or where they are.

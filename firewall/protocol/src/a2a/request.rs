@@ -50,7 +50,7 @@ pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
 /// member that is missing, unknown, of the wrong form or there twice.
 pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
     let read = match call.form {
-        Form::Native | Form::JsonRpc | Form::A2h(..) => envelope(json, call, reading),
+        Form::Native | Form::JsonRpc | Form::A2h(..) | Form::Ldp(_) => envelope(json, call, reading),
         Form::Rest(operation) | Form::Grpc(operation) => {
             let frame = Frame { version: call.version, reading, rpc: false };
             if call.version == super::Version::V03 {

@@ -2,7 +2,7 @@
 
 use super::{
     State,
-    frame::{Frame, Judged, note, pointer},
+    frame::{Frame, Judged, Voice, note, pointer},
     message::{self, Role},
     part,
     reply::ANSWER,
@@ -121,13 +121,16 @@ pub(super) fn artifact<'j>(
     }
     let artifact_id = required(artifact_id, path, "artifactId")?;
     let from = out.instances.len();
-    let performative = message::claim(metadata, path, location, Row::only(Inform), frame, out)?;
+    let row = Row::only(Inform);
+    let claimed = message::claim(metadata, path, location, row, frame, out)?;
+    let parts = required(parts, path, "parts")?;
+    let performative = message::spoken(parts, path, message::Spoken { row, claimed }, frame)?;
     match words {
         None => {}
         Some(_) if frame.reading.admit.text => frame.say(ARTIFACT, object, performative, path, out)?,
         Some(key) => out.note_uninspectable(pointer(&at(path, key)), Admit::Text),
     }
-    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    part::parts(parts, path, Voice { performative, repeats: false }, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Artifact, id: artifact_id, instances: from..out.instances.len() });
     Ok(artifact_id)
 }

@@ -19,7 +19,6 @@ mod methods_03;
 mod parts;
 mod python;
 mod random;
-pub(super) use random::cases;
 mod results;
 mod send;
 
@@ -32,6 +31,7 @@ pub(super) const STRICT: Reading<'static> = Reading {
     tenant: None,
     meta: crate::MetaKeys::NONE,
     untyped: false,
+    formats: &[],
 };
 
 pub(super) const OPEN: Reading<'static> =

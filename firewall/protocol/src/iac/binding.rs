@@ -139,7 +139,8 @@ fn read<'j>(
         Some(required(parts.to, "", "to")?).filter(|to| !to.is_empty() || kind != MessageType::Broadcast);
     if let Some(claim) = parts.claim {
         let path = format!("{PAYLOAD}/{CLAIM}");
-        message.performative = claim::read(claim, &path, "/payload_json/l9/context", row, &mut message)?;
+        message.performative =
+            claim::read(claim, &path, "/payload_json/l9/context", row, &mut message)?.performative;
     }
     let performative = message.performative;
     act(&parts, kind, reading, &mut message)?;

@@ -59,5 +59,6 @@ fn reading(raw: bool) -> Reading<'static> {
         tenant: None,
         meta: crate::MetaKeys::NONE,
         untyped: false,
+        formats: &[],
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn say<'j>(
     let naming = match of {
         Vocabulary::Protocol => META,
         // arguments and structured content have no member of ours
-        Vocabulary::Context => "",
+        Vocabulary::Context | Vocabulary::Format(_) => "",
     };
     out.instances.push(Instance { of, name, naming, pointer: pointer(path), object, performative });
     Ok(())

@@ -17,6 +17,7 @@ const STRICT: Reading<'static> = Reading {
     tenant: None,
     meta: crate::MetaKeys::NONE,
     untyped: false,
+    formats: &[],
 };
 const OPEN: Reading<'static> =
     Reading { admit: TextParts { text: true, raw: true, url: true, data: true }, ..STRICT };

@@ -16,6 +16,7 @@ const READING: Reading<'static> = Reading {
     tenant: None,
     meta: MetaKeys::NONE,
     untyped: false,
+    formats: &[],
 };
 
 fn keys(entries: &[&str]) -> MetaKeys {

@@ -36,6 +36,7 @@ fn materials(roots: Roots) -> Materials {
         upstreams: Default::default(),
         endpoints: Default::default(),
         card_keys: Default::default(),
+        files: Default::default(),
         issuers: Arc::new(TokenIssuers::default()),
         own: Vec::new(),
     }

@@ -247,6 +247,7 @@ fn transfers(amount: &str) -> Digest {
         tenant: None,
         meta: semgate_protocol::MetaKeys::NONE,
         untyped: false,
+        formats: &[],
     };
     same(&native::read(&json, &reading).unwrap())
 }

@@ -28,7 +28,7 @@ fn asks<T>(fields: &Fields<'_>, raw: bool, see: impl FnOnce(Result<Message<'_>, 
 fn says<T>(fields: &Fields<'_>, see: impl FnOnce(Result<Message<'_>, MessageFault>) -> T) -> T {
     let bytes = frame(fields).judged(&json::Limits::default()).unwrap();
     let json = json::read(&bytes, &json::Limits::default()).unwrap();
-    let to = ReplyTo { a2a: None, mcp: None, in_stream: true };
+    let to = ReplyTo { a2a: None, mcp: None, in_stream: true, echo: None };
     see(Binding::Iac.protocol().reply(&json, &to, &reading(true)).map(|reply| match reply {
         Reply::Message(message) => *message,
         other => panic!("{other:?}"),
@@ -39,7 +39,7 @@ fn says<T>(fields: &Fields<'_>, see: impl FnOnce(Result<Message<'_>, MessageFaul
 fn names(message: &Message<'_>) -> Vec<String> {
     let name = |one: &crate::Instance<'_>| match one.of {
         Vocabulary::Protocol => format!("iac::{}", one.name),
-        Vocabulary::Context => one.name.to_owned(),
+        Vocabulary::Context | Vocabulary::Format(_) => one.name.to_owned(),
     };
     message.instances.iter().map(name).collect()
 }
