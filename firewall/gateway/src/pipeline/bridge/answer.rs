@@ -19,7 +19,7 @@ impl Bridge {
     /// Relays everything from the agent, once its connection is open.
     pub(super) async fn answer(&self, comes: oneshot::Receiver<FrameReader>) -> BridgeEnd {
         let Ok(mut from) = comes.await else { return std::future::pending().await };
-        let bounds = self.bounds();
+        let bounds = self.reply_bounds();
         loop {
             let carried = match from.next(&bounds).await {
                 Ok(carried) => carried,
@@ -55,7 +55,7 @@ impl Bridge {
         let shared = &self.worker.shared;
         self.hears().map_err(|refusal| refusal.with_delivered(Delivered::Yes))?;
         let generation = shared.inspector.generation();
-        let signed = keys::signed(carried, &self.bounds(), generation.policies(), unix_now());
+        let signed = keys::signed(carried, &self.reply_bounds(), generation.policies(), unix_now());
         drop(generation);
         let signed = signed.map_err(|why| match why {
             NoMessage::Framing(refusal) | NoMessage::Refused(refusal, _) => refused_reply(refusal),

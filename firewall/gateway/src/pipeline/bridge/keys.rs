@@ -85,10 +85,12 @@ fn verified(policies: &Policies, frame: &Frame, now: u64) -> Result<(Arc<str>, [
     Ok((entry.id.as_str().into(), key))
 }
 
-/// The agent with this name, or with this key in hex.
+/// The agent with this name, id, alias, or key in hex.
 fn named<'p>(policies: &'p Policies, name: &str) -> Option<&'p AgentEntry> {
     let binding = BINDING.as_str();
-    policies.by_name(binding, name).or_else(|| {
+    let known =
+        policies.by_name(binding, name).or_else(|| policies.agent(name)).or_else(|| policies.by_alias(name));
+    known.or_else(|| {
         let key = HEXLOWER_PERMISSIVE.decode(name.as_bytes()).ok()?;
         policies.by_key(binding, key.try_into().ok()?)
     })

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use super::speak::Open;
 use super::{Listener, Origin, stranger};
 use crate::pipeline::bridge::Guest;
 use crate::server::account::{Account, Connection};
@@ -135,6 +136,7 @@ impl Listener {
         let (Some(signer), Some(signed)) = (signer, self.worker.signed.clone()) else { return };
         let GuestPlace { account, reserved, held } = guest;
         let worker = Rc::clone(&self.worker);
+        let held = Box::new((held, Open::count(worker.metrics.open.clone())));
         Guest { worker, signed, signer, carrier, account, reserved, held }.admit().await;
     }
 }
