@@ -24,7 +24,9 @@ use crate::up_directory::{
     write_up,
 };
 
-pub use layout::{GATEWAY, LOCK_SECRET, OPERATOR, SAMPLE_AGENT, certificates, lock_secret, own_addresses, write_once};
+pub use layout::{
+    GATEWAY, LOCK_SECRET, OPERATOR, SAMPLE_AGENT, certificates, lock_secret, own_addresses, write_once,
+};
 pub use ports::Ports;
 
 /// Time for the parts to answer: a cold start on a busy machine takes a few seconds.

@@ -24,7 +24,8 @@ pub fn messages(stage: &DemoStage) -> SceneFuture<'_> {
             "concept_type": "decision_contingency", "if_condition_text": "demand increases by 10%",
             "then_change_text": "increase order by 15 units",
         });
-        let (retailer, webapp) = (SignedCaller::of(stage, "retailer-7")?, SignedCaller::of(stage, "public-webapp-3")?);
+        let (retailer, webapp) =
+            (SignedCaller::of(stage, "retailer-7")?, SignedCaller::of(stage, "public-webapp-3")?);
         let allowed = retailer.command(&decision);
         let denied = webapp.command(&contingency);
         Ok(vec![
@@ -88,7 +89,8 @@ impl SignedCaller {
 
     /// Sends a message and waits for its answer: the agent's, or a problem document of the gateway.
     async fn send(&self, message: &[u8]) -> Result<SendOutcome, Fault> {
-        let fault = |why: &dyn std::fmt::Display| Fault::new(format_args!("the route `iac` does not answer: {why}"));
+        let fault =
+            |why: &dyn std::fmt::Display| Fault::new(format_args!("the route `iac` does not answer: {why}"));
         let mut connection = IacConnection::connect(self.gateway).await.map_err(|why| fault(&why))?;
         if !connection.send(message).await {
             return Err(fault(&"the connection ended"));

@@ -185,7 +185,8 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     }
     let entities = signing_key::with_keys(dir, &PolicySource::shipped().entities)?;
     write_once(&dir.join(POLICIES).join("entities.json"), &entities)?;
-    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, iac, admin, people, agent]);
+    let firewall =
+        firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, iac, admin, people, agent]);
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
     let card = sample_agent::delegate_card(&sample_agent::delegate_url(agent));
     write_once(&dir.join(IDENTITY_CARD), format!("{card:#}\n").as_bytes())?;

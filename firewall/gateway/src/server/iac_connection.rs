@@ -60,7 +60,8 @@ impl IacListener {
     /// The address is taken, or the random source fails.
     pub fn bind(address: SocketAddr) -> Result<Self, RunFault> {
         let server = quic::listening(&quic::listener_tls()?, &IacOptions::default(), &Limits::default())?;
-        let fault = |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
+        let fault =
+            |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
         Endpoint::server(server, address).map(Self).map_err(fault)
     }
 

@@ -124,8 +124,9 @@ impl Bridge {
         to: ToAgent<'_>,
     ) -> Result<(), Fault> {
         let limits = &self.worker.shared.limits;
-        let SignedFrame { frame, agent, key } = signed;
+        let SignedFrame { frame, agent, key, form } = signed;
         self.belongs(&frame, &agent)?;
+        self.worker.metrics.signed(form.as_str());
         self.key.set(key);
         if is_handshake(&frame, &limits.json()) {
             return self.handshake(exchange, &Peer::signed(&agent), &frame).await;
