@@ -6,8 +6,8 @@ use common::{NOW, agent, agent_id, generation_with, inspector, library, view};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use semgate_contexts::json;
 use semgate_inspect::{
-    Answered, Arrived, Code, Exchanges, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Route,
-    TextParts,
+    Answered, Arrived, Code, Exchanges, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, ReplyPermit,
+    Route, TextParts,
 };
 use semgate_policies::PolicySource;
 use semgate_protocol::{
@@ -304,9 +304,12 @@ fn a_key_in_hexadecimal_digits_is_a_name() {
     entities["agents"][0]["names"] = json!({"iac": "alice"});
     entities["agents"][0]["keys"] = json!({"iac": [hex]});
     source.entities = entities.to_string().into_bytes();
-    let house = House { inspector: inspector(generation_with(view(&mut library()), &source, &[])), ..house() };
+    let house =
+        House { inspector: inspector(generation_with(view(&mut library()), &source, &[])), ..house() };
     for (msg_id, (from, fits)) in
-        [("alice", true), (hex.as_str(), true), ("bob", false), (&hex.to_uppercase(), false)].into_iter().enumerate()
+        [("alice", true), (hex.as_str(), true), ("bob", false), (&hex.to_uppercase(), false)]
+            .into_iter()
+            .enumerate()
     {
         let draft = Draft { from: from.to_owned(), ..draft(Command, msg_id as u64, &decision(CHAIN)) };
         assert_eq!(house.ask(draft).is_ok(), fits, "{from}");
