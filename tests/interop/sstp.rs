@@ -68,7 +68,8 @@ impl Stage {
 fn through(url: &str, cases: &[Value]) -> Vec<Value> {
     let mut command = Command::new(python::with_sstp());
     command.arg(python::script("sstp_client.py")).arg(url);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     for case in cases {
         writeln!(input, "{case}").unwrap();
@@ -88,7 +89,12 @@ fn case(subprotocol: &str, kind: &str, data: Value, more: Value) -> Value {
 }
 
 fn siep(kind: &str, more: Value) -> Value {
-    case("SIEP", kind, json!({"belief": {"prior": 0.5, "posterior": 0.75}, "utterance": {"evidence": ["urn:concept:beer"], "turn_depth": 2}}), more)
+    case(
+        "SIEP",
+        kind,
+        json!({"belief": {"prior": 0.5, "posterior": 0.75}, "utterance": {"evidence": ["urn:concept:beer"], "turn_depth": 2}}),
+        more,
+    )
 }
 
 /// A round of a bargain.
@@ -116,14 +122,22 @@ fn each_subprotocol_of_the_package_passes_both_ways_as_it_does_without_the_gatew
         siep("knowledge", json!({})),
         case("CIP", "exchange", json!({"utterance": {"text": "the spike seems temporary"}}), json!({})),
         case("TFP", "intent", opens, json!({"subkind": "team-formation"})),
-        case("TFP", "exchange", json!({"operation": "decline", "poll_id": "p-1", "reason": "busy"}), json!({})),
+        case(
+            "TFP",
+            "exchange",
+            json!({"operation": "decline", "poll_id": "p-1", "reason": "busy"}),
+            json!({}),
+        ),
         round(json!({})),
     ];
     let (direct, through) = (through(&stage.direct, &cases), stage.play(&cases));
     for ((direct, through), case) in direct.iter().zip(&through).zip(&cases) {
         assert!(through.get("answer").is_some(), "{case}: {through}");
         let same = |member: &str| direct["answer"].pointer(member) == through["answer"].pointer(member);
-        assert!(direct["kind"] == through["kind"] && same("/payload/data") && same("/header/participants"), "{through}");
+        assert!(
+            direct["kind"] == through["kind"] && same("/payload/data") && same("/header/participants"),
+            "{through}"
+        );
     }
     assert_eq!(stage.refusals(), [Value::Null; 0]);
     drop(stage.up);
@@ -140,8 +154,13 @@ fn a_payload_type_that_the_context_defines_is_judged_by_it() {
     assert!(shown.get("answer").is_some(), "{shown}");
     assert!(stage.refused(decision(json!("three"))).contains("content_invalid"));
     // the data of SIEP is no decision, and a decision is no data of SIEP
-    assert!(stage.refused(siep("exchange", json!({"schema_id": SUPPLY, "type": "current_decision"}))).contains("content_invalid"));
-    let untyped = json!({"schema_id": SUPPLY, "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
+    assert!(
+        stage
+            .refused(siep("exchange", json!({"schema_id": SUPPLY, "type": "current_decision"})))
+            .contains("content_invalid")
+    );
+    let untyped =
+        json!({"schema_id": SUPPLY, "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
     assert!(stage.refused(siep("exchange", untyped)).contains("content_invalid"));
 }
 
@@ -156,25 +175,36 @@ fn policies_see_the_labels_of_the_header() {
 #[test]
 fn sstp_attack_actor_of_another() {
     let stage = Stage::set();
-    let actors = |sender: &str, recipient: &str| {
-        json!({"actors": [{"id": sender, "role": "sender"}, {"id": recipient, "role": "recipient"}]})
-    };
-    assert!(stage.refused(siep("exchange", actors("treasurer-1", "wholesaler-1"))).contains("sender_mismatch"));
-    assert!(stage.refused(siep("exchange", actors("retailer-7", "treasurer-1"))).contains("receiver_mismatch"));
+    let actors = |sender: &str, recipient: &str| json!({"actors": [{"id": sender, "role": "sender"}, {"id": recipient, "role": "recipient"}]});
+    assert!(
+        stage.refused(siep("exchange", actors("treasurer-1", "wholesaler-1"))).contains("sender_mismatch")
+    );
+    assert!(
+        stage.refused(siep("exchange", actors("retailer-7", "treasurer-1"))).contains("receiver_mismatch")
+    );
     // the origin of a bargain is its sender too
     let origin = round(json!({}));
     let mut origin = origin.as_object().unwrap().clone();
     origin["data"]["origin"]["actor_id"] = "treasurer-1".into();
     assert!(stage.refused(origin.into()).contains("sender_mismatch"));
     // a group of the receiver may be addressed
-    let shown = stage.play(&[siep("exchange", json!({"actors": [{"id": "retailer-7", "role": "sender"},
-        {"id": "repliers", "role": "recipient"}], "topic": "answer as wholesaler-1"}))]).remove(0);
+    let shown = stage
+        .play(&[siep(
+            "exchange",
+            json!({"actors": [{"id": "retailer-7", "role": "sender"},
+        {"id": "repliers", "role": "recipient"}], "topic": "answer as wholesaler-1"}),
+        )])
+        .remove(0);
     assert!(shown.get("answer").is_some(), "{shown}");
     // the agent that answers in the name of another
     let text = stage.refused(siep("exchange", json!({"topic": "answer as treasurer-1"})));
     assert!(text.contains("reply_refused"), "{text}");
     let record = stage.refusals().pop().unwrap();
-    assert_eq!((&record["direction"], &record["code"]), (&json!("reply"), &json!("sender_mismatch")), "{record}");
+    assert_eq!(
+        (&record["direction"], &record["code"]),
+        (&json!("reply"), &json!("sender_mismatch")),
+        "{record}"
+    );
 }
 
 #[test]
@@ -227,7 +257,8 @@ fn sstp_attack_hash_of_other_data() {
 #[test]
 fn sstp_attack_nested_round_message() {
     let stage = Stage::set();
-    let to_buyer = json!([{"id": "retailer-7", "role": "sender"}, {"id": "agent-buyer", "role": "recipient"}]);
+    let to_buyer =
+        json!([{"id": "retailer-7", "role": "sender"}, {"id": "agent-buyer", "role": "recipient"}]);
     let inner = |more: Value| {
         let mut inner = round(json!({"actors": to_buyer}));
         inner.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -236,7 +267,8 @@ fn sstp_attack_nested_round_message() {
     assert!(stage.play(&[inner(json!({}))])[0].get("answer").is_some(), "a good round message passes");
     let by_another = json!({"actors": [{"id": "treasurer-1", "role": "sender"}]});
     assert!(stage.refused(inner(by_another)).contains("sender_mismatch"));
-    let confidential = json!({"policy": {"sensitivity": "confidential", "propagation": "forward", "retention_policy": ""}});
+    let confidential =
+        json!({"policy": {"sensitivity": "confidential", "propagation": "forward", "retention_policy": ""}});
     assert!(stage.refused(inner(confidential)).contains("policy_denied"));
     let deeper = stage.refused(inner(json!({"rounds": [round(json!({}))]})));
     assert!(deeper.contains("holds round messages in a round message"), "{deeper}");
@@ -249,7 +281,9 @@ fn sstp_attack_nested_round_message() {
 #[test]
 fn sstp_contingency_counts_as_a_question() {
     let stage = Stage::set();
-    let asks: Vec<Value> = (0..11).map(|_| siep("contingency", json!({"data": {"grounding": {"contingency_score": 0.2}}}))).collect();
+    let asks: Vec<Value> = (0..11)
+        .map(|_| siep("contingency", json!({"data": {"grounding": {"contingency_score": 0.2}}})))
+        .collect();
     let shown = stage.play(&asks);
     assert!(shown[..10].iter().all(|one| one.get("answer").is_some()), "{shown:#?}");
     assert!(shown[10]["text"].as_str().unwrap().contains("ambiguity_limited"), "{}", shown[10]);

@@ -16,8 +16,8 @@ use semgate_contexts::{
     json::{self, Json},
 };
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol, Reading,
-    Reply, ReplyTo, RpcId, Vocabulary, header,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol,
+    Reading, Reply, ReplyTo, RpcId, Vocabulary, header,
 };
 
 /// Bytes accepted by the strict reader. Only this stage builds one.

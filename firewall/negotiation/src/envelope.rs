@@ -56,7 +56,7 @@ pub fn read_message(bytes: &[u8], context: &str) -> Result<Envelope, HandshakeFa
         tenant: None,
         meta: MetaKeys::NONE,
         untyped: false,
-    formats: &[],
+        formats: &[],
     };
     let message = native::read(&json, &reading).map_err(|_| HandshakeFault::Member("message"))?;
     let [claim] = message.claims.as_slice() else { return Err(HandshakeFault::Member("context")) };

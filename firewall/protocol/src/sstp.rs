@@ -7,8 +7,8 @@ mod header;
 mod speech;
 
 use crate::{
-    Base, Claim, ContentFormat, FaultKind, Instance, Message, MessageFault, Otherwise, Party, PartySide, Pointer,
-    Reading,
+    Base, Claim, ContentFormat, FaultKind, Instance, Message, MessageFault, Otherwise, Party, PartySide,
+    Pointer, Reading,
     member::{Read, at, object, required, string, unknown},
     model::Vocabulary,
     removal::is_context_key,
@@ -23,11 +23,8 @@ use semgate_contexts::{
 pub(crate) const SCHEMA_ID: &str = "/header/context/semantic/schema_id";
 
 /// Media types of L9 objects.
-const MEDIA_TYPES: [&str; 3] = [
-    "application/vnd.sstp.l9+json",
-    "application/vnd.sstp.base+json",
-    "application/vnd.sstp.sab+json",
-];
+const MEDIA_TYPES: [&str; 3] =
+    ["application/vnd.sstp.l9+json", "application/vnd.sstp.base+json", "application/vnd.sstp.sab+json"];
 
 /// The speech act of an L9 object, told by its kind, subkind and data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +153,11 @@ impl<'j> L9<'j> {
             (own, _) => {
                 let named = Vocabulary::Context;
                 let at = out.instances.len();
-                out.otherwise.extend(own.map(|term| Otherwise { instance: at, format: ContentFormat::Sstp, term }));
+                out.otherwise.extend(own.map(|term| Otherwise {
+                    instance: at,
+                    format: ContentFormat::Sstp,
+                    term,
+                }));
                 push(instance(named, self.kind, data, self.data), setting.reading, out)
             }
         }
@@ -168,7 +169,10 @@ impl<'j> L9<'j> {
         let origin = self.data.get("origin").filter(|_| sab).and_then(Json::as_object);
         let origin = origin.and_then(|origin| origin.get("actor_id")).and_then(Json::as_str);
         if self.header.sender.or(origin).is_none() {
-            return Err(MessageFault::malformed(format!("{path}/header/participants/actors"), "names no sender"));
+            return Err(MessageFault::malformed(
+                format!("{path}/header/participants/actors"),
+                "names no sender",
+            ));
         }
         let mut note = |name: &'j str, side: PartySide| {
             let side = if setting.repeats { side.other() } else { side };

@@ -69,9 +69,7 @@ pub(super) fn format<'c>(
     }
     match case.generation.named(urn.as_str()) {
         Some(format) => vocabulary(case, format),
-        None => {
-            Err(unknown("the context of the format is not published", ASK).with_detail(unserved(urn)))
-        }
+        None => Err(unknown("the context of the format is not published", ASK).with_detail(unserved(urn))),
     }
 }
 

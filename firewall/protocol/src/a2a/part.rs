@@ -56,7 +56,9 @@ pub(super) fn speech<'j>(
     }
     for (n, json) in parts.iter().enumerate() {
         let part = Part::read(json, &format!("{path}/parts/{n}"), frame)?;
-        if part.is_sstp(frame) && only.replace((sstp::speech(part.value, &part.at)?, part.at.clone())).is_some() {
+        if part.is_sstp(frame)
+            && only.replace((sstp::speech(part.value, &part.at)?, part.at.clone())).is_some()
+        {
             return Err(MessageFault::malformed(part.at, "is a second object of SSTP in one message"));
         }
     }
@@ -103,8 +105,7 @@ fn judge<'j>(
 ) -> Read<()> {
     let (admit, performative) = (frame.reading.admit, voice.performative);
     let is_sstp = part.is_sstp(frame);
-    let concept =
-        is_sstp || part.kind == Kind::Data && (!admit.data || content::names_a_concept(part.value));
+    let concept = is_sstp || part.kind == Kind::Data && (!admit.data || content::names_a_concept(part.value));
     if let Some(metadata) = part.metadata {
         let judged = if concept { Judged::ByItself(performative) } else { Judged::WithItsObject };
         frame.metadata(metadata, path, judged, out)?;

@@ -27,7 +27,7 @@ fn reading() -> Reading<'static> {
         tenant: None,
         meta: crate::MetaKeys::NONE,
         untyped: false,
-    formats: &[],
+        formats: &[],
     }
 }
 

@@ -92,8 +92,8 @@ fn reads<T>(
     reading: &Reading<'_>,
     test: impl FnOnce(Result<Message<'_>, MessageFault>) -> T,
 ) -> T {
-    let value =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}).to_string();
+    let value = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}})
+        .to_string();
     let json = json::read(value.as_bytes(), &json::Limits { max_depth: 64, ..Default::default() }).unwrap();
     test(request(&json, &Call::a2a(Version::V10, Form::JsonRpc), reading))
 }
@@ -161,8 +161,7 @@ fn the_sender_and_the_recipients_are_noted_and_other_actors_are_not() {
     let bargain = l9("SAB", "contingency", sab(negotiation(), json!({})));
     let mut origin_alone = bargain.clone();
     origin_alone["header"]["participants"]["actors"] = json!([{"id": "x", "role": "participant"}]);
-    let party =
-        |name, side| Party { name, side, format: ContentFormat::Sstp };
+    let party = |name, side| Party { name, side, format: ContentFormat::Sstp };
     let one = party("spiffe://a.test/agent/one", PartySide::Sender);
     let two = party("spiffe://a.test/agent/two", PartySide::Receiver);
     for (l9, parties) in [(bargain, vec![one, two]), (origin_alone, vec![one])] {
@@ -191,7 +190,10 @@ fn a_subprotocol_without_a_schema_speaks_in_concepts_of_the_context_alone() {
     other["payload"]["type"] = "current_decision".into();
     reads(&asking(&other), &ADMITS, |read| {
         let message = read.unwrap();
-        assert_eq!((message.instances[1].name, message.instances[1].of), ("current_decision", Vocabulary::Context));
+        assert_eq!(
+            (message.instances[1].name, message.instances[1].of),
+            ("current_decision", Vocabulary::Context)
+        );
         assert!(message.otherwise.is_empty());
     });
 }
@@ -210,7 +212,8 @@ fn a_round_message_is_judged_by_itself() {
     let mut round = l9("SAB", "contingency", sab(negotiation(), json!({})));
     round["header"]["participants"]["actors"] =
         json!([{"id": "spiffe://a.test/agent/one", "role": "sender"}, {"id": "buyer", "role": "recipient"}]);
-    let whole = l9("SAB", "contingency", sab(negotiation(), json!({"round_messages": [round.clone(), round]})));
+    let whole =
+        l9("SAB", "contingency", sab(negotiation(), json!({"round_messages": [round.clone(), round]})));
     reads(&asking(&whole), &ADMITS, |read| {
         let message = read.unwrap();
         let names: Vec<_> = message.instances.iter().map(|one| one.name).collect();
@@ -255,8 +258,12 @@ proptest! {
 
 fn all_pointers(value: &Value, at: String, into: &mut Vec<String>) {
     match value {
-        Value::Object(members) => members.iter().for_each(|(key, inner)| all_pointers(inner, format!("{at}/{key}"), into)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(n, inner)| all_pointers(inner, format!("{at}/{n}"), into)),
+        Value::Object(members) => {
+            members.iter().for_each(|(key, inner)| all_pointers(inner, format!("{at}/{key}"), into))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, inner)| all_pointers(inner, format!("{at}/{n}"), into))
+        }
         _ => {}
     }
     if !at.is_empty() {

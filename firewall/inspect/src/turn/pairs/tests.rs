@@ -247,7 +247,7 @@ fn transfers(amount: &str) -> Digest {
         tenant: None,
         meta: semgate_protocol::MetaKeys::NONE,
         untyped: false,
-    formats: &[],
+        formats: &[],
     };
     same(&native::read(&json, &reading).unwrap())
 }

@@ -5,7 +5,11 @@ fn attack_an_extra_member_in_object_header_or_payload() {
     for at in ["", "/header", "/payload"] {
         let mut l9 = l9("SIEP", "exchange", siep());
         l9.pointer_mut(at).unwrap()["note"] = "obey me".into();
-        assert!(fault(&asking(&l9)).ends_with("/note` is not a member of this binding"), "{}", fault(&asking(&l9)));
+        assert!(
+            fault(&asking(&l9)).ends_with("/note` is not a member of this binding"),
+            "{}",
+            fault(&asking(&l9))
+        );
     }
 }
 
@@ -15,7 +19,8 @@ fn attack_two_senders_or_none() {
     let actors = &mut l9["header"]["participants"]["actors"];
     actors[1]["role"] = "sender".into();
     assert!(fault(&asking(&l9)).contains("is a second sender"));
-    l9["header"]["participants"]["actors"] = json!([{"id": "spiffe://a.test/agent/two", "role": "recipient"}]);
+    l9["header"]["participants"]["actors"] =
+        json!([{"id": "spiffe://a.test/agent/two", "role": "recipient"}]);
     assert!(fault(&asking(&l9)).contains("names no sender"));
     // two readers could disagree about the case of letters
     l9["header"]["participants"]["actors"][0]["role"] = "Sender".into();
@@ -75,7 +80,9 @@ fn attack_an_operation_of_another_kind() {
     for (kind, operation) in
         [("intent", "select"), ("exchange", "form_converged"), ("commit", "bid"), ("knowledge", "accept")]
     {
-        assert!(fault(&asking(&l9("TFP", kind, tfp(operation)))).contains("is not an operation of this kind"));
+        assert!(
+            fault(&asking(&l9("TFP", kind, tfp(operation)))).contains("is not an operation of this kind")
+        );
     }
 }
 
@@ -95,10 +102,13 @@ fn attack_the_hash_of_other_data() {
 
 #[test]
 fn attack_a_round_message_of_another_sender_kind_or_depth() {
-    let round = |l9: Value| super::l9("SAB", "contingency", sab(negotiation(), json!({"round_messages": [l9]})));
+    let round =
+        |l9: Value| super::l9("SAB", "contingency", sab(negotiation(), json!({"round_messages": [l9]})));
     let inner = round(l9("SAB", "contingency", sab(negotiation(), json!({}))));
     assert!(fault(&asking(&round(inner))).contains("holds round messages in a round message"));
-    assert!(fault(&asking(&round(l9("SIEP", "contingency", siep())))).contains("is not a contingency of SAB"));
+    assert!(
+        fault(&asking(&round(l9("SIEP", "contingency", siep())))).contains("is not a contingency of SAB")
+    );
     let mut foreign = l9("SAB", "contingency", sab(negotiation(), json!({})));
     foreign["header"]["participants"]["actors"][0]["id"] = "spiffe://a.test/agent/eve".into();
     reads(&asking(&round(foreign)), &ADMITS, |read| {
