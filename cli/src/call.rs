@@ -1,6 +1,7 @@
 //! `semgate call`: one message through any route of a gateway, in the protocol of its agent.
 
 mod a2a;
+pub mod ldp;
 mod mcp;
 pub mod outcome;
 mod target;
@@ -21,7 +22,7 @@ use crate::say::{Line, SendOutcome};
 /// Pause between looks at a gateway that starts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Say one thing to an agent through its gateway: L8 and A2A by `CONTEXT CONCEPT JSON`, A2A by `--text`, MCP by `--tool`
+/// Say one thing to an agent through its gateway: L8, A2A and LDP by `CONTEXT CONCEPT JSON`, A2A by `--text`, MCP by `--tool`
 #[derive(Debug, Args)]
 pub struct Call {
     /// The context, as a URN or in short: `payment:v1.1`
@@ -35,7 +36,7 @@ pub struct Call {
     /// A2A: a text part
     #[arg(long, conflicts_with_all = ["card", "tool", "list_tools"])]
     text: Option<String>,
-    /// A2A: show the agent's card
+    /// A2A, LDP: show the agent's card
     #[arg(long, conflicts_with_all = ["tool", "list_tools"])]
     card: bool,
     /// MCP: call this tool
@@ -88,6 +89,8 @@ pub enum Spoken {
     A2a,
     /// MCP over streamable HTTP.
     Mcp,
+    /// LDP: a session and one task in it.
+    Ldp,
 }
 
 impl Spoken {
@@ -96,6 +99,7 @@ impl Spoken {
             Self::L8 => "L8",
             Self::A2a => "A2A",
             Self::Mcp => "MCP",
+            Self::Ldp => "LDP",
         }
     }
 }
@@ -121,6 +125,7 @@ impl Call {
             Spoken::L8 => self.l8(&target).await?,
             Spoken::A2a => self.a2a(&target).await?,
             Spoken::Mcp => self.mcp(&target).await?,
+            Spoken::Ldp => self.ldp(&target).await?,
         };
         outcome.print(json)?;
         outcome.status()
@@ -141,6 +146,7 @@ impl Call {
     fn spoken(&self, target: &Target) -> Result<Spoken, Fault> {
         let by_words = match () {
             () if self.tool.is_some() || self.list_tools => Some(Spoken::Mcp),
+            () if self.card && self.binding.or(target.binding) == Some(Spoken::Ldp) => Some(Spoken::Ldp),
             () if self.text.is_some() || self.card => Some(Spoken::A2a),
             () => None,
         };
@@ -152,6 +158,7 @@ impl Call {
                 Spoken::L8 => "CONTEXT CONCEPT JSON",
                 Spoken::A2a => "CONTEXT CONCEPT JSON, `--text` or `--card`",
                 Spoken::Mcp => "`--tool NAME --args JSON` or `--list-tools`",
+                Spoken::Ldp => "CONTEXT SKILL JSON or `--card`",
             };
             return Err(Fault::new(format_args!("nothing to say to an agent of {}", spoken.name()))
                 .hint(format_args!("give {words}"))
@@ -195,6 +202,23 @@ impl Call {
             (None, None) => return Err(Fault::new("nothing to say").status(2)),
         };
         a2a::send(target, &content).await
+    }
+
+    async fn ldp(&self, target: &Target) -> Result<SendOutcome, Fault> {
+        if self.card {
+            return Ok(SendOutcome::read(&target.client.get(&format!("{}/ldp/identity", target.url)).await?));
+        }
+        let concept = self.concept().ok_or_else(|| Fault::new("nothing to say").status(2))?;
+        let from = target.sender.as_ref().ok_or_else(|| {
+            Fault::new("LDP names the sender, which only `--dir` knows")
+                .hint("name the directory of the gateway with `--dir`")
+        })?;
+        let input: Value = serde_json::from_str(concept.members)
+            .hinted("the third argument", "give a JSON object")
+            .map_err(|fault| fault.status(2))?;
+        ldp::Delegate { client: &target.client, url: &target.url, from }
+            .task(&concept.urn, concept.name, input)
+            .await
     }
 
     async fn mcp(&self, target: &Target) -> Result<SendOutcome, Fault> {

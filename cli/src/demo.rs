@@ -1,6 +1,7 @@
 //! `semgate demo`: the paper's scenarios on the real system, each verdict shown and checked.
 
 mod attacks;
+mod delegates;
 mod people;
 mod scenes;
 mod sstp;
@@ -103,6 +104,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         attacks::forms,
         scenes::questions,
         people::case,
+        delegates::tasks,
         sstp::exchange,
         scenes::revocation,
     ] {

@@ -90,7 +90,7 @@ impl Protect {
             _ => "--card",
         };
         let mut lines = Vec::new();
-        if route.plain_sender.is_none() {
+        if route.takes_certificates() {
             lines.push(format!(
                 "clients show {} and {}, and trust {}",
                 path(cert(client)),

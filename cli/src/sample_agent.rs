@@ -1,4 +1,4 @@
-//! The agent that `up` puts behind the gateway. It speaks native L8 and A2A 1.0 (`SendMessage` over JSON-RPC) over plain HTTP on loopback. It
+//! The agent that `up` puts behind the gateway. It speaks native L8, A2A 1.0 (`SendMessage` over JSON-RPC) and LDP over plain HTTP on loopback. It
 //! counts the messages that reach it.
 //!
 //! It holds no secret and decides nothing. It restates messages, answers the questions of the control vocabulary, and books the flight of
@@ -7,8 +7,12 @@
 mod a2a;
 mod answer;
 mod l8;
+mod ldp;
 mod sstp;
 
+pub use ldp::card as delegate_card;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +36,8 @@ pub struct Agent {
     id: String,
     /// Its A2A address.
     url: String,
+    /// Its LDP address.
+    delegate_url: String,
     /// Distinguishes its names from those before a restart.
     born: String,
     named: AtomicU64,
@@ -49,6 +55,11 @@ impl Agent {
     }
 }
 
+/// The address of the delegate at a sample agent.
+pub fn delegate_url(agent: SocketAddr) -> String {
+    format!("http://{agent}/delegate")
+}
+
 /// Serves until `stop` ends.
 ///
 /// # Errors
@@ -58,16 +69,28 @@ pub async fn serve(
     id: String,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Fault> {
-    let url = format!("http://{}/a2a", listener.local_addr().doing("sample agent")?);
+    let address = listener.local_addr().doing("sample agent")?;
+    let (url, delegate_url) = (format!("http://{address}/a2a"), delegate_url(address));
     let mut born = [0; 8];
     ring_random().fill(&mut born).map_err(|_| Fault::new("the system's random source failed"))?;
     let born = URL_SAFE_NO_PAD.encode(born);
-    let agent = Arc::new(Agent { id, url, born, named: AtomicU64::new(1), received: AtomicU64::new(0) });
+    let agent = Arc::new(Agent {
+        id,
+        url,
+        delegate_url,
+        born,
+        named: AtomicU64::new(1),
+        received: AtomicU64::new(0),
+    });
     let app = Router::new()
         .route("/l8", post(l8::receive))
         .route("/a2a", post(a2a::receive))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/a2a/.well-known/agent-card.json", get(a2a::card))
+        .route("/delegate/ldp/messages", post(ldp::receive))
+        .route("/delegate/ldp/identity", get(ldp::identity))
+        .route("/delegate/.well-known/ldp-identity", get(ldp::identity))
+        .route("/delegate/ldp/capabilities", get(ldp::manifest))
         .route("/received", get(received))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(agent);

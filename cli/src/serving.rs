@@ -32,8 +32,8 @@ pub fn inherited() -> Inherited {
 pub fn tcp(sockets: Vec<ListeningSocket>) -> Result<Vec<std::net::TcpListener>, Fault> {
     let only = |socket| match socket {
         ListeningSocket::Tcp(listener) => Ok(listener),
-        ListeningSocket::Unix(_) => {
-            Err(Fault::new("a unix socket was passed, and the authority listens on tcp alone"))
+        ListeningSocket::Udp(_) | ListeningSocket::Unix(_) => {
+            Err(Fault::new("a unix or udp socket was passed, and the authority listens on tcp alone"))
         }
     };
     sockets.into_iter().map(only).collect()

@@ -51,6 +51,9 @@ pub struct UpArgs {
     /// Where agents ask people (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub a2h: Option<SocketAddr>,
+    /// The gateway's address for LDP (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub ldp: Option<SocketAddr>,
     /// The gateway's admin address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
@@ -75,6 +78,7 @@ impl UpArgs {
             l8: None,
             a2a: None,
             a2h: None,
+            ldp: None,
             admin: None,
             people: None,
             console: None,

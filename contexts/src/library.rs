@@ -1,10 +1,12 @@
 //! The contexts that are shipped with Semgate, in the form that their authors write.
 
 /// File name and bytes of each shipped document; `check` brings them into canonical form.
-static DOCUMENTS: [(&str, &[u8]); 12] = [
+static DOCUMENTS: [(&str, &[u8]); 14] = [
     ("a2a-v1.0", include_bytes!("../library/a2a-v1.0.json")),
     ("a2h-v1.0", include_bytes!("../library/a2h-v1.0.json")),
     ("devops-v1.0", include_bytes!("../library/devops-v1.0.json")),
+    ("iac-v1.0", include_bytes!("../library/iac-v1.0.json")),
+    ("ldp-v1.0", include_bytes!("../library/ldp-v1.0.json")),
     ("mcp-v1.0", include_bytes!("../library/mcp-v1.0.json")),
     ("payment-v1.0", include_bytes!("../library/payment-v1.0.json")),
     ("payment-v1.1", include_bytes!("../library/payment-v1.1.json")),

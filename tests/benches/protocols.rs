@@ -1,7 +1,7 @@
-//! What A2A and MCP cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
+//! What A2A, MCP, LDP and IAC cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
 //! "Speed").
 //!
-//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream]
+//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream ldp iac]
 //!
 //! Every check is on, the answer is judged too. Streams are measured against the direct path, one at a time: the agent says its first
 //! event and waits before the next, so that a proxy that held the stream back would show it.
@@ -9,6 +9,8 @@
 
 #[path = "calls.rs"]
 mod calls;
+#[path = "ldp.rs"]
+mod ldp;
 #[path = "proxies.rs"]
 mod proxies;
 #[path = "../support/mod.rs"]
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 use proxies::{Load, NOT_LIMITED, Proxy, compare, compare_under, median};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
+use support::iac::{self, Scene};
 use support::{SEMGATE, Up};
 
 const CONTEXT: &str = "urn:contexts:supplyChain:v1.0";
@@ -32,6 +35,10 @@ const RULES: &str = r#"
 "#;
 /// Streams that are timed each way, after a tenth of them to warm up.
 const STREAMS: usize = 2_000;
+/// Round trips that are timed each way, after a tenth of them to warm up.
+const ROUND_TRIPS: usize = 5_000;
+/// The most microseconds that the gateway may add to the median.
+const MOST_ADDED: f64 = 500.0;
 /// How long the agent waits after its first event: much longer than a proxy that does not wait for the second needs.
 const BETWEEN_EVENTS: Duration = Duration::from_millis(3);
 
@@ -52,6 +59,32 @@ fn main() {
     if wants("stream") {
         first_event(&up);
     }
+    if wants("ldp") {
+        ldp::round_trip(&up);
+    }
+    if wants("iac") {
+        iac("cubic");
+        iac("bbr");
+    }
+}
+
+/// Round trips of the stock client and server, a Command with one concept and its Reply, direct and through the gateway in turn; the
+/// gateway with either congestion control.
+fn iac(congestion: &str) {
+    let scene = Scene::start(&format!("congestion = \"{congestion}\"\n{}", iac::NOT_LIMITED));
+    let _agent = scene.stock();
+    let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 120});
+    let measured = std::env::args().any(|word| word == "--bench");
+    let rounds = if measured { ROUND_TRIPS } else { 20 };
+    let took = iac::round_trips(&scene, &decision, rounds);
+    println!("IAC (iac-rs 0.0.8), Command to Reply over QUIC with {congestion}, {rounds} round trips");
+    println!("\n| path | µs (median) | µs (99th percentile) |\n|---|---|---|");
+    let [direct, through] = took.map(|took| [took[took.len() / 2], took[took.len() * 99 / 100]]);
+    let added = through[0] - direct[0];
+    println!("| direct | {:.0} | {:.0} |", direct[0], direct[1]);
+    println!("| semgate, every check on | {:.0} | {:.0} |", through[0], through[1]);
+    println!("| added | {added:.0} | {:.0} |", through[1] - direct[1]);
+    assert!(!measured || added <= MOST_ADDED, "the gateway adds more than {MOST_ADDED} µs");
 }
 
 fn grpc(up: &Up, here: &std::path::Path) {

@@ -11,6 +11,10 @@
 pub mod authorities;
 pub mod console;
 pub mod gateway;
+pub mod iac;
+pub mod ldp;
+pub mod ldp_envelope;
+pub mod ldp_own;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;
@@ -96,6 +100,7 @@ impl Up {
             "--l8",
             "--a2a",
             "--a2h",
+            "--ldp",
             "--admin",
             "--people",
             "--console",

@@ -113,6 +113,16 @@ pub fn with_humanlayer() -> &'static Path {
     READY.get_or_init(|| environment("requirements-humanlayer.txt", "interop-python-humanlayer"))
 }
 
+/// The same with the client and the delegate of LDP, of `tests/interop/requirements-ldp.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_ldp() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-ldp.txt", "interop-python-ldp"))
+}
+
 /// The same with the A2A SDK and the models of SSTP L9, of `tests/interop/requirements-sstp.txt`. The models ask for packages of
 /// language models that they do not import.
 ///

@@ -100,6 +100,12 @@ impl Target {
             Binding::L8 => Spoken::L8,
             Binding::A2a => Spoken::A2a,
             Binding::Mcp => Spoken::Mcp,
+            Binding::Iac => {
+                return Err(Fault::new("a route of the binding `iac` takes signed messages over QUIC alone")
+                    .hint("use a client of IAC, as docs/spec/iac-binding.md says")
+                    .status(2));
+            }
+            Binding::Ldp => Spoken::Ldp,
             Binding::A2h => {
                 return Err(Fault::new("a route of the binding `a2h` takes requests to people alone")
                     .hint("post to `/a2h/v1/interactions`, as docs/spec/a2h-binding.md says")

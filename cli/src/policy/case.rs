@@ -26,7 +26,7 @@ pub struct Case {
     /// Direction of the message.
     #[serde(default)]
     pub direction: Exchange,
-    /// The binding: `l8`, `a2a`, `mcp` or `a2h`.
+    /// The name of the binding, such as `l8`.
     #[serde(default = "l8")]
     pub protocol: String,
     /// The protocol version in its own spelling; default: the newest.

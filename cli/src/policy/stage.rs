@@ -375,7 +375,8 @@ fn call(binding: Binding, version: &str, named: Option<&str>, bytes: &[u8]) -> C
 
 fn binding(name: &str) -> Result<Binding, Fault> {
     Binding::parse(name).ok_or_else(|| {
-        Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a`, `mcp` or `a2h`")
+        Fault::new(format_args!("there is no protocol `{name}`"))
+            .hint(format_args!("write {}", Binding::listed()))
     })
 }
 

@@ -18,6 +18,7 @@ use super::UpArgs;
 use super::people::{self, CONSOLE, CONSOLE_SERVER, ConsoleAddresses, HUMANS};
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
+use crate::sample_agent;
 use crate::system::{ring_random, unwritable};
 use crate::up_directory::{
     AUDIT, AgentFile, FIREWALL_TOML, HUMANS as HUMANS_DIR, HumanFile, Notes, POLICIES, UP_TOML, cert, key,
@@ -37,6 +38,10 @@ pub const DESK: &str = "people";
 const ISSUING_KEY: &str = "offline/tls-issuing.key";
 /// The secret that makes and verifies locks.
 pub const LOCK_SECRET: &str = "firewall/lock.secret";
+/// The pinned card of the sample delegate.
+const IDENTITY_CARD: &str = "firewall/identity-card.json";
+/// Context of a task at the sample delegate that names none.
+const TASKS: &str = "urn:contexts:travel:v2.2";
 /// Lifetime of a short-lived certificate: longer than anyone leaves `up` running, shorter than the 90 days of the profile.
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
@@ -141,13 +146,14 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
 }
 
 /// The addresses of the command line, in the order of their ports.
-fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 9] {
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 10] {
     [
         args.authority,
         args.authority_admin,
         args.l8,
         args.a2a,
         args.a2h,
+        args.ldp,
         args.admin,
         args.people,
         args.console,
@@ -163,7 +169,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, a2h, admin, people, console, agent] =
+    let [authority, authority_admin, l8, a2a, a2h, ldp, admin, people, console, agent] =
         ports.fill(addresses(args))?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
@@ -174,8 +180,10 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         write_once(&dir.join(POLICIES).join(name), text.as_bytes())?;
     }
     write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
-    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, admin, people, agent]);
+    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, admin, people, agent]);
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
+    let card = sample_agent::delegate_card(&sample_agent::delegate_url(agent));
+    write_once(&dir.join(IDENTITY_CARD), format!("{card:#}\n").as_bytes())?;
     people::write(dir, &roots, &ConsoleAddresses { listen: console, admin, people, authority })?;
     let notes = Notes { agent: Some(agent), roots, agents: BTreeMap::new() };
     // Last, as proof that everything above is there.
@@ -215,11 +223,12 @@ pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr>
     all
 }
 
-fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 6]) -> String {
-    let [l8, a2a, a2h, admin, people, agent] = at;
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 7]) -> String {
+    let [l8, a2a, a2h, ldp, admin, people, agent] = at;
     let roots = roots.display();
     let (receiver, console, desk) = (spiffe(SAMPLE_AGENT), spiffe(CONSOLE), spiffe(DESK));
     let contexts = "contexts = [\"*\"]";
+    let delegate = sample_agent::delegate_url(agent);
     let handshake = format!(
         "handshake = {{ certificate = \"{}\", key = \"{}\" }}",
         cert(SAMPLE_AGENT).display(),
@@ -282,6 +291,16 @@ listen = "{a2h}"
 binding = "a2h"
 receiver = "{desk}"
 default_human = "human://bob.sre"
+
+[[route]]
+name = "ldp"
+listen = "{ldp}"
+binding = "ldp"
+receiver = "{receiver}"
+upstream = "{delegate}"
+{contexts}
+default_context = "{TASKS}"
+identity_card = "{IDENTITY_CARD}"
 "#
     )
 }
@@ -320,7 +339,7 @@ fn listening(dir: &Path) -> Result<Vec<IpAddr>, Fault> {
     let all = config.routes.iter().map(|route| &route.listen).chain(lanes);
     let tcp = all.filter_map(|listen| match listen {
         Listen::Tcp(address) => Some(address.ip()),
-        Listen::Unix(_) => None,
+        Listen::Quic(_) | Listen::Unix(_) => None,
     });
     Ok(tcp.collect())
 }

@@ -8,6 +8,7 @@ mod closing_properties;
 mod code_lists;
 mod compare_corpus;
 mod compare_suite;
+mod ldp_vectors;
 #[cfg(target_os = "linux")]
 mod memory;
 mod opaque_strings;

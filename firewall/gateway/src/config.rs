@@ -8,7 +8,9 @@ mod approvals;
 mod channels;
 mod fault;
 mod handshake;
+mod iac;
 mod kinds;
+mod ldp;
 mod limits;
 mod meta_keys;
 mod push;
@@ -45,6 +47,8 @@ pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
+pub use iac::{Congestion, IacOptions};
+pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use route::{

@@ -7,6 +7,8 @@ mod clarify;
 mod group;
 mod handshake;
 mod handshake_relay;
+pub(crate) mod identity_card;
+mod identity_request;
 mod metadata;
 mod people;
 mod tool_list;
@@ -32,6 +34,7 @@ impl Exchange<'_> {
         let has = parts.headers.get(IF_NONE_MATCH);
         match arrival {
             Arrival::Card => Box::pin(self.card(peer, has)).await,
+            Arrival::Document(call) => Box::pin(self.document(peer, call, has)).await,
             Arrival::Metadata(of) => Box::pin(self.metadata(peer, &of, has)).await,
             Arrival::SealingKey => Box::pin(self.sealing_key(peer)).await,
             Arrival::Socket(wanted) => {

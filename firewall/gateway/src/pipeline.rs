@@ -10,6 +10,7 @@ pub(crate) mod answer;
 pub(crate) mod arrive;
 pub(crate) mod ask;
 pub(crate) mod authorize;
+pub(crate) mod bridge;
 pub(crate) mod decision;
 pub(crate) mod events;
 pub(crate) mod exchange;

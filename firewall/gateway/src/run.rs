@@ -141,7 +141,10 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
 /// Faults of routes whose default context is not among their contexts.
 fn default_contexts(config: &Config) -> Vec<String> {
     let fault = |route: &RouteConfig| {
-        start::route(route).check().err().map(|why| format!("route `{}`: {why}", route.name))
+        start::route(route, &Default::default(), "")
+            .check()
+            .err()
+            .map(|why| format!("route `{}`: {why}", route.name))
     };
     config.routes.iter().filter_map(fault).collect()
 }

@@ -1,7 +1,8 @@
 //! Effects of a permitted message on the state: conversations, proposals, ownership and settled terms.
 
 use crate::{
-    Refusal, Sent,
+    Code, LONGEST_SESSION, Refusal, Sent,
+    dialogues::{NotOpened, Opening, SessionClaim, TaskTerms},
     inspection::Inspection,
     mcp_session::NotOpen,
     meter::Metered,
@@ -12,7 +13,7 @@ use crate::{
     term_negotiation,
     turn::{Between, Proposal, Step, proposes, same},
 };
-use semgate_protocol::{OwnThread, Turns};
+use semgate_protocol::{Echo, Message, OwnThread, PayloadMode, SessionStep, Turns};
 use std::sync::Arc;
 
 /// Records the conversation and the proposal that a permitted request begins. Takes the proposal or question
@@ -22,6 +23,7 @@ pub(crate) fn begun(case: &Inspection<'_>, metered: &Metered<'_, '_>) -> Result<
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     let nothing = || answers_nothing(case).with_facts(metered.facts());
+    speaks(case, message);
     let question = message.answers.as_ref().map(|id| case.state.mcp_sessions.question(asked_at(case), id));
     let question = question.transpose().map_err(|NotOpen| nothing())?;
     let step = match &question {
@@ -47,6 +49,9 @@ pub(crate) fn taken(
     let step = take(case, sent, &things, resolved.about())
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    if let SessionStep::Accept { id, mode } = message.dialogue.step {
+        accepted(case, sent, id, mode).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    }
     term_negotiation::answered(case, sent, message);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
@@ -62,6 +67,44 @@ pub(crate) fn taken(
         (None, None) => {}
     }
     Ok(step)
+}
+
+/// Records what a permitted request does in its session.
+fn speaks(case: &Inspection<'_>, message: &Message<'_>) {
+    let Some(dialogue) = case.live.and_then(|live| live.dialogue.as_ref()) else { return };
+    let (dialogues, owner) = (&case.state.dialogues, case.sender.id());
+    dialogues.touch(dialogue, case.now.monotonic_ms);
+    match &message.dialogue.step {
+        SessionStep::Submit(submission) => {
+            let echo = case.echo.map(|echo| Echo::clone(echo)).unwrap_or_default();
+            let terms = TaskTerms { echo, bounds: submission.bounds.unwrap_or_default() };
+            dialogues.begin(owner, submission.task, dialogue, terms);
+        }
+        SessionStep::Close => dialogues.close(owner, dialogue),
+        _ => {}
+    }
+}
+
+/// Opens the session that the upstream agent accepts.
+///
+/// # Errors
+/// `upstream_invalid` for the id of another open session. `rate_limited` if no more sessions can be remembered.
+fn accepted(case: &Inspection<'_>, sent: &Sent, id: &str, mode: PayloadMode) -> Result<(), Refusal> {
+    let Some(proposed) = &sent.proposed else { return Ok(()) };
+    let longest = case.route.options.dialogue.session_seconds.min(LONGEST_SESSION);
+    let life_ms = proposed.ttl.unwrap_or(longest).min(longest).saturating_mul(1_000);
+    let claim = proposed.claims.clone().map(|lock| SessionClaim { about: Arc::clone(&sent.about), lock });
+    let opening = Opening { mode, claim, life_ms };
+    let (scope, owner) = (case.route.scope(), sent.caller.key());
+    case.state.dialogues.open(&scope, owner, id, opening, case.now.monotonic_ms).map_err(|why| match why {
+        NotOpened::Taken => Refusal::new(
+            Code::UpstreamInvalid,
+            "the upstream agent accepts a session under an id that is taken",
+        )
+        .with_hint("propose another session"),
+        NotOpened::Full => Refusal::new(Code::RateLimited, "too many sessions are open here")
+            .with_hint("close sessions that are no longer used"),
+    })
 }
 
 /// The proposal step of a message.

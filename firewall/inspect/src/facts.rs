@@ -4,7 +4,7 @@ use crate::{Code, Differs, Limited, Scored};
 use semgate_approvals::ActionDigest;
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
-use semgate_protocol::trace::TraceParent;
+use semgate_protocol::{Echo, trace::TraceParent};
 use std::sync::Arc;
 
 /// Direction of a message.
@@ -87,6 +87,8 @@ pub struct Facts {
     pub scored: Vec<Scored>,
     /// Digest of the model behind these scores.
     pub scan_model: Option<Digest>,
+    /// Texts of the request that its answer repeats. No record has them.
+    pub echo: Option<Arc<Echo>>,
     /// Policy questions as JSON, if they are recorded. Only this field may hold message values: those that
     /// the operator selected.
     pub asked: Option<Arc<str>>,

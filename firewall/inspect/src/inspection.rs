@@ -1,12 +1,12 @@
 //! Inputs of an inspection, known before a byte is read: sender, receiver, route and generation.
 
 use crate::{
-    Arrived, Direction, Facts, Generation, Route, Sent, negotiated_terms::OfPair, owners::About,
-    shadow::Before, state::State,
+    Arrived, Direction, Facts, Generation, Route, Sent, dialogues::Live, negotiated_terms::OfPair,
+    owners::About, shadow::Before, state::State,
 };
 use semgate_approvals::Approved;
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Scores};
-use semgate_protocol::{Call, Protocol};
+use semgate_protocol::{Call, Echo, Protocol};
 use std::sync::Arc;
 
 /// One end of a connection, identified before the message was read.
@@ -121,6 +121,10 @@ pub struct Inspection<'c> {
     pub(crate) removed: &'c [String],
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
+    /// The session and task of the message, if they are open and its sender's or its receiver's.
+    pub(crate) live: Option<&'c Live>,
+    /// Texts of the request that the answer repeats.
+    pub(crate) echo: Option<&'c Arc<Echo>>,
     /// Required context of a reply.
     pub(crate) about: Option<&'c About>,
     /// Approval of the message by people.
@@ -161,6 +165,8 @@ impl<'c> Inspection<'c> {
             before: &[],
             removed: &[],
             answers: None,
+            live: None,
+            echo: None,
             about: None,
             approved: None,
             now: setting.now,
@@ -185,6 +191,8 @@ impl<'c> Inspection<'c> {
             before: &[],
             removed: &[],
             answers: Some(sent),
+            live: Some(&sent.live),
+            echo: sent.facts.echo.as_ref(),
             about: Some(&sent.about),
             approved: None,
             now: setting.now,
@@ -228,6 +236,7 @@ impl<'c> Inspection<'c> {
             policy_digest: self.generation.policy_digest(),
             approval: self.approved.map(Approved::digest),
             removed: self.removed.to_vec(),
+            echo: self.echo.cloned(),
             ..Facts::default()
         }
     }

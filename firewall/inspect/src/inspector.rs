@@ -3,6 +3,7 @@
 use crate::{
     Answered, Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Now, Owners, Peer, Permit,
     Refusal, ReplyPermit, Route, ScanCounts, Sent, Subscriptions, Undefined,
+    dialogues::Live,
     effects::begun,
     id_reuse,
     inspection::{Inspection, Setting, Turn},
@@ -23,7 +24,7 @@ use arc_swap::ArcSwap;
 use semgate_approvals::Approved;
 use semgate_negotiation::Sessions;
 use semgate_policies::Keep;
-use semgate_protocol::ReplyKind;
+use semgate_protocol::{Echo, ReplyKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. All cores share one inspector.
@@ -140,6 +141,8 @@ impl Inspector {
             case = Inspection { bytes: message.judged.len(), removed: pointers, ..case };
             strict = read(&case, &message.judged)?;
         }
+        let (live, echo) = self.in_dialogue(&case, &strict);
+        let case = Inspection { live: Some(&live), echo: echo.as_ref(), ..case };
         let permit = permit(&case, &strict, headers).map_err(|refusal| {
             refusal.with_rpc_id(strict.rpc_id(&arrived.call)).holding(|| arrived.clone())
         })?;
@@ -236,6 +239,8 @@ impl Inspector {
             let approved = sent.approved.as_ref();
             let case = Inspection { turn: Turn::Again, removed: &sent.facts.removed, approved, ..case };
             let strict = read(&case, &arrived.judged)?;
+            let (live, echo) = self.in_dialogue(&case, &strict);
+            let case = Inspection { live: Some(&live), echo: echo.as_ref(), ..case };
             // the headers matched the message on arrival, and neither has changed
             let judged = stages::judge(&case, &strict, &HeaderClaims::default());
             match judged.and_then(|decided| meter(decided, Some(counted))) {
@@ -322,6 +327,20 @@ impl Inspector {
                 self.state.negotiated_terms.of(of)
             }
         }
+    }
+
+    /// The open session and task that a request names, and the texts that its answer repeats. Those of the request that
+    /// began the task are among them.
+    fn in_dialogue(&self, case: &Inspection<'_>, strict: &Strict<'_>) -> (Live, Option<Arc<Echo>>) {
+        let (json, protocol) = (strict.json(), case.protocol());
+        let Some(mut echo) = protocol.echo(json, case.call) else { return Default::default() };
+        let named = protocol.session(json, case.call).unwrap_or_default();
+        let (scope, now_ms) = (case.route.scope(), case.now.monotonic_ms);
+        let live = self.state.dialogues.live(&scope, case.sender.id(), named, now_ms);
+        if let Some(task) = &live.task {
+            echo.fill(&task.echo);
+        }
+        (live, Some(Arc::new(echo)))
     }
 
     pub(crate) fn setting<'c>(&'c self, generation: &'c Generation, now: Now) -> Setting<'c> {

@@ -90,6 +90,13 @@ pub struct InspectLimits {
     pub learnt_sessions: usize,
     /// Settled or open names in one session: 16, enough for the few words that a domain lacks.
     pub learnt_concepts: usize,
+    /// Sessions of one agent that messages open, as in LDP: 64, one for each of many delegates. The least recently
+    /// used one is forgotten first.
+    pub dialogues_of_one: usize,
+    /// Such sessions of all agents: 65,536, some 30 MB, so that 1,024 agents can reach their bound.
+    pub dialogues_of_all: usize,
+    /// Remembered tasks of one agent in such sessions: 1,024. A forgotten task is `not_found`.
+    pub dialogue_tasks: usize,
 }
 
 impl Default for InspectLimits {
@@ -121,6 +128,9 @@ impl Default for InspectLimits {
             unanswered: 64,
             learnt_sessions: 1_024,
             learnt_concepts: 16,
+            dialogues_of_one: 64,
+            dialogues_of_all: 65_536,
+            dialogue_tasks: 1_024,
         }
     }
 }

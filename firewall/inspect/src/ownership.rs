@@ -95,6 +95,10 @@ fn asked(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<
             }
             case.state.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
         }
+        if let Some(task) = threads.begins {
+            let free = case.state.owners.free(scope, sender, &[(Kind::Task, task)]);
+            free.map_err(|NotOwned| not_found())?;
+        }
         match threads.page {
             Some(page) => lists(case, threads, page)?,
             None => {
@@ -103,14 +107,12 @@ fn asked(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<
             }
         }
     }
-    match message.operation {
-        Some(Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask) => {
-            let about =
-                threads.tasks.first().and_then(|task| case.state.owners.about(scope, Kind::Task, task));
-            Ok(about.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(named.about())))
-        }
-        _ => Ok(Arc::clone(named.about())),
+    let reads = [Operation::GetTask, Operation::CancelTask, Operation::SubscribeToTask];
+    if !threads.asks && !message.operation.is_some_and(|operation| reads.contains(&operation)) {
+        return Ok(Arc::clone(named.about()));
     }
+    let about = threads.tasks.first().and_then(|task| case.state.owners.about(scope, Kind::Task, task));
+    Ok(about.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(named.about())))
 }
 
 /// Treats another agent's conversation like one that does not exist: both listings are empty and complete.
@@ -244,11 +246,14 @@ pub(crate) fn no_session() -> Refusal {
     Refusal::new(Code::NotFound, "there is no such session").with_hint("initialize a new one")
 }
 
-/// Claims the conversation of a permitted request whose caller chose its id.
+/// Claims the conversation, or the task, of a permitted request whose caller chose its id.
 ///
 /// # Errors
 /// `not_found` if another agent claimed it first.
 pub(crate) fn begin(case: &Inspection<'_>, message: &Message<'_>, about: &Arc<About>) -> Result<(), Refusal> {
+    if let Some(task) = message.threads.begins {
+        keep(case, case.sender.key(), &[(Kind::Task, task)], about)?;
+    }
     let sends = message.operation.is_some_and(Operation::sends);
     if !sends || message.threads.contexts.is_empty() {
         return Ok(());

@@ -1,6 +1,7 @@
 //! First stage: bytes to message. It reports every fault of form.
 
 mod client;
+mod session;
 
 use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
@@ -19,6 +20,7 @@ use semgate_protocol::{
     Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol,
     Reading, Reply, ReplyTo, RpcId, Vocabulary, header,
 };
+use session::{in_session, session_claim};
 
 /// Bytes accepted by the strict reader. Only this stage builds one.
 #[derive(Debug)]
@@ -100,14 +102,17 @@ pub(crate) fn parsed<'c, 'j>(
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
     context_header(case, headers, message.claims.first())?;
-    let target = target(case, &message)?;
-    let digests = digests(case, &message.claims)?;
     let mut message = message;
+    in_session(case, &message)?;
+    let mut target = target(case, &message)?;
+    if settle_terms(case, &target, &mut message) && matches!(target, Target::Missing) {
+        target = self::target(case, &message)?;
+    }
+    let digests = digests(case, &message.claims)?;
     let unnamed = match &target {
         Target::Known(named) => unnamed_tool(case, named, &mut message)?,
         _ => None,
     };
-    settle_terms(case, &target, &mut message);
     Ok(Parsed { case, message, target, digests, unnamed })
 }
 
@@ -142,18 +147,20 @@ fn unnamed_tool<'j>(
     Ok(Some(tool))
 }
 
-/// Gives each instance whose name the context does not define to the format that carries it.
-fn settle_terms(case: &Inspection<'_>, target: &Target<'_>, message: &mut Message<'_>) {
-    for Otherwise { instance, format, term } in &message.otherwise {
-        let Some(instance) = message.instances.get_mut(*instance) else { continue };
+/// Gives each instance whose name the context does not define to the vocabulary that judges it then. True if there is one.
+fn settle_terms(case: &Inspection<'_>, target: &Target<'_>, message: &mut Message<'_>) -> bool {
+    let mut any = false;
+    for Otherwise { instance, of, term } in std::mem::take(&mut message.otherwise) {
+        let Some(instance) = message.instances.get_mut(instance) else { continue };
         let defines = |named: &Named| {
             !case.generation.is_house(named.urn()) && named.context().term(instance.name).is_some()
         };
         if !matches!(target, Target::Known(named) if defines(named)) {
-            instance.of = Vocabulary::Format(*format);
-            instance.name = term;
+            (instance.of, instance.name) = (of, term);
+            any = true;
         }
     }
+    any
 }
 
 /// Parameters of every binding's reader.
@@ -211,6 +218,7 @@ pub(crate) fn reply<'j>(case: &Inspection<'j>, strict: &'j Strict<'_>) -> Result
         a2a: case.answers.and_then(Sent::asked),
         mcp: case.answers.and_then(Sent::mcp),
         in_stream: matches!(case.turn, Turn::Event | Turn::EventAgain),
+        echo: case.echo.map(|echo| &**echo),
     };
     let read = case.protocol().reply(&strict.json, &request, &reading(case));
     match read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)))? {
@@ -272,6 +280,9 @@ fn target<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Result<Target<
 /// message has none.
 fn unnamed<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
+    if let Some(claim) = session_claim(case, message) {
+        return Some(&claim.about.urn);
+    }
     let default = tools::default_context(case, message.tool_call.map(|(tool, _)| tool));
     match message.operation {
         Some(operation) if operation.sends() => return default,

@@ -26,7 +26,7 @@ use std::{borrow::Cow, sync::Arc};
 
 pub use reply::{ReplyPermit, Written};
 pub use sent::Sent;
-pub(crate) use sent::{ListPage, RequestFacts};
+pub(crate) use sent::{ListPage, Proposed, RequestFacts};
 
 /// A remark for the caller of a message that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +131,8 @@ impl PermitDraft {
                 subscription,
                 delivery: None,
                 approved: case.approved.cloned(),
+                live: case.live.cloned().unwrap_or_default(),
+                proposed: Proposed::of(message),
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
             }),

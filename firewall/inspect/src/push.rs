@@ -11,6 +11,7 @@ use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::Answered,
     decide::Decided,
+    dialogues::Live,
     effects::taken,
     inspection::{Inspection, Look, Turn},
     meter::meter,
@@ -254,6 +255,8 @@ impl Inspector {
             step: None,
             page: ListPage::default(),
             session: None,
+            live: Live::default(),
+            proposed: None,
             settled: self.settled(route, &Peer::configured(owner)),
             settles: Vec::new(),
             questions: Vec::new(),
@@ -318,7 +321,7 @@ fn event<'j>(case: &Inspection<'j>, sent: &Sent, strict: &'j Strict<'_>) -> Resu
         Err(refusal) if !matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
             return Err(refusal);
         }
-        Ok(Reply::Error(_) | Reply::ServerError(..)) | Err(_) => {
+        Ok(Reply::Error(_) | Reply::ServerError(..) | Reply::Failure(..)) | Err(_) => {
             return Err(malformed("a notification is an error"));
         }
     };

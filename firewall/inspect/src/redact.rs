@@ -146,9 +146,10 @@ fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) ->
 
 /// Returns true if an instance may be redacted.
 ///
-/// Protocol content may not, since other parts build on it. In MCP a text beside the result could repeat the
+/// Nothing may in a message that its sender signed. Protocol content may not, since other parts build on it. In MCP a text beside the result could repeat the
 /// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
     let alone = || conformed.instances().count() == 1;
-    instance.of == Vocabulary::Context && (!conformed.case().protocol().traits().calls_tools || alone())
+    let traits = conformed.case().protocol().traits();
+    instance.of == Vocabulary::Context && !traits.signs_messages && (!traits.calls_tools || alone())
 }

@@ -5,9 +5,11 @@ use semgate_policies::Approval;
 use std::{fmt, time::Duration};
 
 mod approval;
+mod failure;
 
 pub use semgate_protocol::RpcId;
 use semgate_protocol::{
+    AgentFailure,
     a2a::ProtocolError,
     mcp::{ErrorData, Revision},
 };
@@ -66,6 +68,7 @@ struct Inner {
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
     server_data: Option<ErrorData>,
+    failure: Option<AgentFailure>,
     remedy: Option<Remedy>,
     missing: Vec<String>,
     asks: Option<String>,
@@ -95,6 +98,7 @@ impl Refusal {
             agent_error: None,
             server_error: None,
             server_data: None,
+            failure: None,
             remedy: None,
             missing: Vec::new(),
             asks: None,

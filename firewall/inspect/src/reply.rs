@@ -13,13 +13,13 @@ use crate::{
     parse::{self, read},
     permit::Counted,
     redact, removal,
-    resolve::still_stands,
+    resolve::{authentic, still_stands},
     stages::judged,
     stream::enabled,
     subscriptions, term_negotiation, tools,
 };
 use bytes::Bytes;
-use semgate_protocol::{Reply, ReplyKind, StreamRules, mcp};
+use semgate_protocol::{AgentFailure, Message, Reply, ReplyKind, StreamRules, mcp};
 
 /// Checks the status and emptiness of a reply, before its body is read.
 ///
@@ -163,9 +163,16 @@ fn judge_message(
             let step = taken(case, sent, &metered)?;
             Ok(ReplyPermit::of(&metered, status, body, step))
         }
+        Reply::Failure(failure, message) => Err(failed(case, failure, &message)),
         Reply::Tasks(list) if kind != ReplyKind::Error => list::judge(case, sent, status, body, &list),
         _ => Err(no_pass(status).with_facts(case.facts())),
     }
+}
+
+/// The refusal for a failure of the agent, or for one that is not the agent's own.
+fn failed(case: &Inspection<'_>, failure: AgentFailure, message: &Message<'_>) -> Refusal {
+    let refusal = authentic(case, message).err().unwrap_or_else(|| Refusal::of_failure(failure));
+    refusal.with_facts(Facts { performative: Some(message.performative), ..case.facts() })
 }
 
 /// Checks that the upstream connection belongs to the route's receiver, the agent that the caller addressed.

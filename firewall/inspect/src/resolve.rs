@@ -1,5 +1,6 @@
 //! Second stage: sender, receiver, and the standing of the named context.
 
+mod dialogue;
 mod locks;
 mod parties;
 mod turns;
@@ -95,8 +96,9 @@ struct Settled<'c> {
 
 fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let case = parsed.case();
-    parties(case, parsed.message())?;
+    authentic(case, parsed.message())?;
     once::fresh(case, parsed.message())?;
+    dialogue::holds(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
             let location = case.protocol().traits().claim_hint;
@@ -133,6 +135,15 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     Ok(Settled { named, control, protocol, format, about, answers, notice, fresh_until, session })
 }
 
+/// Checks that a message comes from the verified peer, by the names in it and by its signature.
+///
+/// # Errors
+/// `sender_mismatch`, `receiver_mismatch`.
+pub(crate) fn authentic(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+    parties(case, message)?;
+    dialogue::signed(case, message)
+}
+
 /// Checks that the ids in the message equal the verified ones, their aliases, or their names in this binding, byte for byte.
 fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
@@ -147,7 +158,8 @@ fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> 
     if let Some(heard) = group::addressed(case, message) {
         return heard;
     }
-    if message.receiver_id.is_some_and(|named| !is(named, case.receiver)) {
+    let by_address = |named: &str| message.dialogue.to_address && dialogue::is_address(case, named);
+    if message.receiver_id.is_some_and(|named| !is(named, case.receiver) && !by_address(named)) {
         return Err(Refusal::new(
             Code::ReceiverMismatch,
             "the receiver in the message is not the receiver of this route",

@@ -1,5 +1,6 @@
 //! Routes: a receiver, its binding, and the contexts that it understands.
 
+use crate::DialogueRules;
 use semgate_contexts::{ContextUrn, Line, ModelName, Version};
 pub use semgate_protocol::TextParts;
 use semgate_protocol::{Binding, ContentFormat, MetaKeys, a2a};
@@ -145,6 +146,8 @@ pub struct RouteOptions {
     pub meta: MetaKeys,
     /// Formats of content that pass in data parts, in A2A.
     pub formats: Vec<ContentFormat>,
+    /// Rules for sessions and signatures of messages.
+    pub dialogue: DialogueRules,
 }
 
 /// Treatment of a name that the context does not define (F0-31).
@@ -226,6 +229,7 @@ impl Default for RouteOptions {
             null_arguments: NullArguments::Refuse,
             meta: MetaKeys::default(),
             formats: Vec::new(),
+            dialogue: DialogueRules::default(),
         }
     }
 }

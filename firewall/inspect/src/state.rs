@@ -2,6 +2,7 @@
 
 use crate::{
     InspectLimits, Owners, Subscriptions,
+    dialogues::Dialogues,
     mcp_session::{Bounds, McpSessions},
     meter::Meters,
     negotiated_terms::NegotiatedTerms,
@@ -30,6 +31,7 @@ pub(crate) struct State {
     pub courses: Courses,
     pub mcp_sessions: McpSessions,
     pub negotiated_terms: NegotiatedTerms,
+    pub dialogues: Dialogues,
     pub scans: Arc<ScanCounts>,
 }
 
@@ -56,6 +58,7 @@ impl State {
                 agents: limits.metered_agents,
             }),
             negotiated_terms: NegotiatedTerms::new(limits.learnt_sessions, limits.learnt_concepts),
+            dialogues: Dialogues::new(&limits),
             keep: None,
             scans: Arc::default(),
             limits,

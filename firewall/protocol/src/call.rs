@@ -4,6 +4,7 @@ use crate::{
     Binding, MessageFault,
     a2a::{Operation, Version, grpc},
     a2h::{Dialect, PeopleOperation},
+    ldp::Endpoint,
     mcp,
 };
 use semgate_contexts::json::Json;
@@ -11,7 +12,7 @@ use semgate_contexts::json::Json;
 /// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Native L8 JSON.
+    /// One message that says itself what it is: native L8 JSON, and IAC.
     Native,
     /// JSON-RPC 2.0: the body names the method.
     JsonRpc,
@@ -21,6 +22,8 @@ pub enum Form {
     Grpc(Operation),
     /// A2H: the path names operation and dialect, and the parameters are judged ([`crate::a2h::params`]).
     A2h(PeopleOperation, Dialect),
+    /// LDP: the path names the endpoint; at that of messages, the body names the type.
+    Ldp(Endpoint),
 }
 
 impl Form {
@@ -28,7 +31,7 @@ impl Form {
     pub const fn operation(self) -> Option<Operation> {
         match self {
             Self::Rest(operation) | Self::Grpc(operation) => Some(operation),
-            Self::Native | Self::JsonRpc | Self::A2h(..) => None,
+            Self::Native | Self::JsonRpc | Self::A2h(..) | Self::Ldp(_) => None,
         }
     }
 
@@ -62,6 +65,11 @@ impl Call {
         Self { binding: Binding::L8, version: Version::V10, form: Form::Native, mcp: None }
     }
 
+    /// A message of IAC.
+    pub const fn iac() -> Self {
+        Self { binding: Binding::Iac, version: Version::V10, form: Form::Native, mcp: None }
+    }
+
     /// A request of A2A.
     pub fn a2a(version: Version, form: Form) -> Self {
         Self { binding: Binding::A2a, version, form, mcp: None }
@@ -76,6 +84,11 @@ impl Call {
     pub const fn a2h(operation: PeopleOperation, dialect: Dialect) -> Self {
         let form = Form::A2h(operation, dialect);
         Self { binding: Binding::A2h, version: Version::V10, form, mcp: None }
+    }
+
+    /// A request of LDP.
+    pub const fn ldp(endpoint: Endpoint) -> Self {
+        Self { binding: Binding::Ldp, version: Version::V10, form: Form::Ldp(endpoint), mcp: None }
     }
 
     /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
@@ -100,6 +113,8 @@ impl Call {
             Binding::A2a => Self::json(Version::parse(version).unwrap_or(Version::V10), None),
             Binding::Mcp => Self::mcp(head),
             Binding::A2h => Self::a2h(PeopleOperation::Interact, Dialect::Own),
+            Binding::Ldp => Self::ldp(Endpoint::Messages),
+            Binding::Iac => Self::iac(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Formats: content with a header and a vocabulary of its own, which messages of another binding carry.
 
+use crate::Vocabulary;
 use semgate_contexts::Version;
 
 /// A format of content that a route may admit.
@@ -35,8 +36,8 @@ pub struct Party<'j> {
     pub name: &'j str,
     /// The side that the name must belong to.
     pub side: PartySide,
-    /// The format that names it.
-    pub format: ContentFormat,
+    /// The key of such names in `names` of `entities.json`: that of the binding or of the format.
+    pub names: &'static str,
 }
 
 /// The side of a [`Party`].
@@ -58,14 +59,14 @@ impl PartySide {
     }
 }
 
-/// An instance that names a term of the message's context only if that context defines the name. Otherwise a term of the
-/// format judges it.
+/// An instance that names a term of the message's context only if that context defines the name. Otherwise a term of
+/// another vocabulary judges it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Otherwise {
     /// Its index in [`crate::Message::instances`].
     pub instance: usize,
-    /// The format.
-    pub format: ContentFormat,
-    /// The term of the format's context.
+    /// The other vocabulary.
+    pub of: Vocabulary,
+    /// Its term.
     pub term: &'static str,
 }

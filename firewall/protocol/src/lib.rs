@@ -8,12 +8,17 @@
 pub mod a2a;
 pub mod a2h;
 mod call;
+mod claim;
 mod content;
+mod dialogue;
+mod echo;
 mod fault;
 mod format;
 mod gateway_answer;
 pub mod header;
+pub mod iac;
 mod joined_texts;
+pub mod ldp;
 pub mod mcp;
 mod member;
 mod model;
@@ -22,11 +27,15 @@ mod pointer;
 mod protocol;
 pub mod removal;
 mod rpc;
+mod seal;
 mod sstp;
 mod text;
 pub mod trace;
+mod wire;
 
 pub use call::{Asked, Call, Form};
+pub use dialogue::{Bounds, Dialogue, PayloadMode, SessionRef, SessionStep, SessionTerms, Submission, Usage};
+pub use echo::Echo;
 pub use fault::{FaultKind, MessageFault};
 pub use format::{ContentFormat, Otherwise, Party, PartySide};
 pub use gateway_answer::GatewayAnswer;
@@ -37,8 +46,16 @@ pub use model::{
 };
 pub use pointer::{Base, Pointer};
 pub use protocol::{
-    HttpTraits, Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    AgentFailure, HttpTraits, Protocol, RefusalDraft, RefusedTask, Reply, ReplyKind, ReplyTo, RequestBytes,
+    StreamRules, Traits, Turns,
 };
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
+pub use seal::{Seal, Secret};
 pub use semgate_contexts::NAMING_MEMBERS;
+
+/// Cases of each property: `SEMGATE_FUZZ_CASES`, 256 without it.
+#[cfg(test)]
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}

@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    ContentFormat, JoinedTexts, Otherwise, Party, Pointer, RpcId,
+    ContentFormat, Dialogue, JoinedTexts, Otherwise, Party, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
     trace::TraceParent,
 };
@@ -22,11 +22,15 @@ pub enum Binding {
     Mcp,
     /// A2H: agents ask people, and the gateway answers.
     A2h,
+    /// LDP over HTTP.
+    Ldp,
+    /// IAC: signed messages over QUIC.
+    Iac,
 }
 
 impl Binding {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h];
+    pub const ALL: [Self; 6] = [Self::L8, Self::A2a, Self::Mcp, Self::A2h, Self::Ldp, Self::Iac];
 
     /// The binding of handshakes.
     pub const HANDSHAKE: Self = Self::L8;
@@ -38,7 +42,16 @@ impl Binding {
             Self::A2a => "a2a",
             Self::Mcp => "mcp",
             Self::A2h => "a2h",
+            Self::Ldp => "ldp",
+            Self::Iac => "iac",
         }
+    }
+
+    /// All names, as words of a sentence.
+    pub fn listed() -> String {
+        let names: Vec<_> = Self::ALL.iter().map(|binding| format!("`{binding}`")).collect();
+        let (last, first) = names.split_last().map_or(("", [].as_slice()), |(last, first)| (last, first));
+        format!("{} or {last}", first.join(", "))
     }
 
     /// Reads the name.
@@ -171,6 +184,10 @@ pub struct Threads<'j> {
     pub pushes: Vec<(&'j str, &'j str)>,
     /// The page that a request for a list of tasks asks for.
     pub page: Option<Page<'j>>,
+    /// The task that a request begins under an id of its caller's choice.
+    pub begins: Option<&'j str>,
+    /// True if the answer is about the task, and so under its context. A2A's operation tells the same.
+    pub asks: bool,
 }
 
 /// The task and conversation of a message.
@@ -265,6 +282,8 @@ pub struct Message<'j> {
     pub binding: Binding,
     /// The operation that is asked for or answered, in A2A.
     pub operation: Option<Operation>,
+    /// The type of the message as its protocol writes it, in bindings without operations.
+    pub verb: Option<&'static str>,
     /// In MCP requests that expect an answer: the facts that it is read against.
     pub mcp: Option<crate::mcp::Asked>,
     /// The kind and operation of an MCP server's message.
@@ -318,9 +337,11 @@ pub struct Message<'j> {
     pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
+    /// Its session and signature.
+    pub dialogue: Dialogue<'j>,
     /// Agents that content names as sender or receiver.
     pub parties: Vec<Party<'j>>,
-    /// Instances that a format's context judges unless the message's context defines their name.
+    /// Instances that another vocabulary judges unless the message's context defines their name.
     pub otherwise: Vec<Otherwise>,
     /// Questions that content asks beside the instances of the control vocabulary; each costs its receiver inference.
     pub questions: usize,
@@ -331,6 +352,7 @@ impl<'j> Message<'j> {
         Self {
             binding,
             operation: None,
+            verb: None,
             mcp: None,
             rpc: None,
             answers: None,
@@ -356,17 +378,18 @@ impl<'j> Message<'j> {
             chunk: None,
             joined_texts: Vec::new(),
             pieces: Vec::new(),
+            dialogue: Dialogue::default(),
             parties: Vec::new(),
             otherwise: Vec::new(),
             questions: 0,
         }
     }
 
-    /// The method or operation as the protocol writes it.
+    /// The method, operation or type as the protocol writes it.
     pub fn method(&self) -> Option<&'static str> {
         let asked = self.mcp.as_ref().map(|asked| asked.operation);
         let of_mcp = asked.or(self.rpc.map(|(_, operation)| operation));
-        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str))
+        of_mcp.map(crate::mcp::Operation::method).or(self.operation.map(Operation::as_str)).or(self.verb)
     }
 
     /// Counts characters of free text outside the instances, with the strings of the value that holds them.

@@ -43,6 +43,8 @@ impl Protocol for L8 {
             stream: StreamRules::Messages,
             calls_tools: false,
             answered_here: false,
+            signs_messages: false,
+            answers_freely: false,
             names_context_in_replies: true,
             claim_hint: "",
             version_hint: a2a::VERSION_HINT,

@@ -193,13 +193,8 @@ fn each_member_has_one_type() {
     }
 }
 
-/// `SEMGATE_FUZZ_CASES`, 256 without it.
-fn cases() -> u32 {
-    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn no_json_makes_the_binding_panic(text in "[\\[\\]{}\":,a-z0-9 ]{0,80}") {

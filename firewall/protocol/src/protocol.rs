@@ -1,9 +1,12 @@
 //! The differences between bindings: one trait, with one implementation for each binding and transport.
 
 use crate::{
-    Asked, Binding, Call, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId,
+    Asked, Binding, Call, Echo, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId, Secret,
+    SessionRef,
     a2a::{self, AgentError, Operation, TaskList},
     a2h::A2h,
+    iac::Iac,
+    ldp::Ldp,
     mcp::{self, Mcp},
     native::L8,
     removal::Walk,
@@ -69,6 +72,27 @@ pub trait Protocol: fmt::Debug + Sync {
         None
     }
 
+    /// The texts that the answer to a request repeats, as far as they can be read.
+    fn echo(&self, _json: &Json<'_>, _call: &Call) -> Option<Echo> {
+        None
+    }
+
+    /// The session and task that a request names, in bindings with sessions by messages.
+    fn session<'j>(&self, _json: &'j Json<'j>, _call: &Call) -> Option<SessionRef<'j>> {
+        None
+    }
+
+    /// Writes a refusal as an answer of the protocol with HTTP status 200; none where the protocol has no such answer,
+    /// so that the binding's HTTP status tells.
+    fn refusal(&self, _draft: &RefusalDraft<'_>, _echo: &Echo) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The task of a refused request whose client may ask about it afterwards.
+    fn refused_task<'e>(&self, _echo: &'e Echo) -> Option<RefusedTask<'e>> {
+        None
+    }
+
     /// Marks the members of a message that are removed before it is judged.
     fn remove<'j>(&self, _walk: &mut Walk<'_, 'j>, _json: &'j Json<'j>) {}
 
@@ -126,6 +150,11 @@ pub struct Traits {
     pub names_context_in_replies: bool,
     /// True if the gateway answers every request by itself, and forwards none.
     pub answered_here: bool,
+    /// True if each message is signed by its sender. A connection then identifies nobody, and no message travels over HTTP.
+    /// Nothing can be removed from such a message or redacted in it.
+    pub signs_messages: bool,
+    /// True if an agent on a socket may ignore a request, and may answer a message that only informs.
+    pub answers_freely: bool,
     /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
     pub claim_hint: &'static str,
     /// The hint for a request in a version that is not carried.
@@ -176,6 +205,8 @@ impl Binding {
             Self::A2a => &a2a::JSON_RPC,
             Self::Mcp => &Mcp,
             Self::A2h => &A2h,
+            Self::Ldp => &Ldp,
+            Self::Iac => &Iac,
         }
     }
 }
@@ -200,6 +231,51 @@ pub struct ReplyTo<'q> {
     pub mcp: Option<&'q mcp::Asked>,
     /// True for an event of a stream.
     pub in_stream: bool,
+    /// The texts that the answer repeats, in bindings with [`Protocol::echo`].
+    pub echo: Option<&'q Echo>,
+}
+
+/// A refusal that is to be written as an answer of its protocol.
+#[derive(Clone, Debug)]
+pub struct RefusalDraft<'r> {
+    /// The stable code.
+    pub code: &'r str,
+    /// The sentence that clients show, with the id of the decision.
+    pub text: &'r str,
+    /// The problem document.
+    pub problem: &'r serde_json::Value,
+    /// The agent's own failure, if that is refused.
+    pub failure: Option<&'r AgentFailure>,
+    /// The name of the receiver of the request, in whose name the gateway answers.
+    pub sender: &'r str,
+    /// A new id for the answer.
+    pub message_id: &'r str,
+    /// The time (RFC 3339).
+    pub timestamp: &'r str,
+    /// The secret that signs the receiver's messages.
+    pub secret: Option<&'r Secret>,
+}
+
+/// The task of a refused request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedTask<'e> {
+    /// The request would have begun it.
+    Begun(&'e str),
+    /// The request asked about it.
+    AskedFor(&'e str),
+}
+
+/// A failure that an agent reports in its own words, without those words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFailure {
+    /// The agent's code: a word of at most 64 letters, digits, `_`, `-`, `.`.
+    pub code: String,
+    /// The protocol's category of the failure.
+    pub category: &'static str,
+    /// The protocol's word for its severity.
+    pub severity: &'static str,
+    /// True if the agent invites another attempt.
+    pub retryable: bool,
 }
 
 /// A reply as its binding reads it.
@@ -214,6 +290,8 @@ pub enum Reply<'j> {
     /// An error of an MCP server: its number, and the part of its data that passes. Its text never passes;
     /// [`mcp::plain_error`] has the words of the protocol.
     ServerError(i32, Option<mcp::ErrorData>),
+    /// A failure that the agent reports by a word of its own, with the envelope that it came in. Its text is not kept.
+    Failure(AgentFailure, Box<Message<'j>>),
 }
 
 /// The kind of a reply, as its status and length tell it.

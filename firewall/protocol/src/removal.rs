@@ -10,6 +10,7 @@
 mod a2a;
 mod a2h;
 mod keys;
+mod ldp;
 mod mcp;
 mod shape;
 
@@ -17,6 +18,7 @@ pub(crate) use a2a::{is_context_key, message as a2a_message};
 pub(crate) use a2h::message as a2h_message;
 pub use keys::{BadMetaKey, MetaKeys};
 pub(crate) use keys::{listed_fit, traces};
+pub(crate) use ldp::message as ldp_message;
 pub(crate) use mcp::{CLIENT, message as mcp_message};
 
 use crate::{Protocol, Reading, mcp::Asked};

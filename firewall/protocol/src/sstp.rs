@@ -153,11 +153,7 @@ impl<'j> L9<'j> {
             (own, _) => {
                 let named = Vocabulary::Context;
                 let at = out.instances.len();
-                out.otherwise.extend(own.map(|term| Otherwise {
-                    instance: at,
-                    format: ContentFormat::Sstp,
-                    term,
-                }));
+                out.otherwise.extend(own.map(|term| Otherwise { instance: at, of, term }));
                 push(instance(named, self.kind, data, self.data), setting.reading, out)
             }
         }
@@ -176,7 +172,7 @@ impl<'j> L9<'j> {
         }
         let mut note = |name: &'j str, side: PartySide| {
             let side = if setting.repeats { side.other() } else { side };
-            let party = Party { name, side, format: ContentFormat::Sstp };
+            let party = Party { name, side, names: ContentFormat::Sstp.as_str() };
             if !out.parties.contains(&party) {
                 out.parties.push(party);
             }

@@ -42,7 +42,7 @@ pub struct Parties<'a> {
     pub sender: &'a str,
     /// The id of the receiver.
     pub receiver: &'a str,
-    /// `l8`, `a2a`, `mcp` or `a2h`.
+    /// The name of the binding, such as `l8`.
     pub binding: &'a str,
     /// `request` or `reply`.
     pub direction: &'a str,

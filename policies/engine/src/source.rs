@@ -183,6 +183,7 @@ impl PolicySource {
                 text("devops.cedar", include_str!("../../rules/devops.cedar")),
                 text("free-text.cedar", include_str!("../../rules/free-text.cedar")),
                 text("handshake.cedar", include_str!("../../rules/handshake.cedar")),
+                text("ldp.cedar", include_str!("../../rules/ldp.cedar")),
                 text("lines.cedar", include_str!("../../rules/lines.cedar")),
                 text("payment.cedar", include_str!("../../rules/payment.cedar")),
                 text("people.cedar", include_str!("../../rules/people.cedar")),

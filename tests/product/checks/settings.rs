@@ -47,7 +47,7 @@ fn every_fault_of_a_configuration_is_shown_with_its_position() {
         ("audit_fsnyc", "unknown field `audit_fsnyc`; did you mean `audit_fsync`?"),
         ("3\nbody", "`limits.nodes` must be between 16 and 10000000"),
         ("body_byts", "`limits`: unknown field `body_byts`; did you mean `body_bytes`?"),
-        ("\"l9\"", "`route `l8`: binding` must be `l8`, `a2a`, `mcp` or `a2h`"),
+        ("\"l9\"", "`route `l8`: binding` must be `l8`, `a2a`, `mcp`, `a2h`, `ldp` or `iac`"),
         ("answr", "unknown field `answr_from_code_lists`; did you mean `answer_from_code_lists`?"),
         ("\"texts\"", "`route `a2a`: admit`: unknown variant `texts`; did you mean `text`?"),
         ("7\n", "`route `a2a`: hosts`: invalid type: integer `7`, expected a sequence"),

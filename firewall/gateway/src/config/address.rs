@@ -8,20 +8,30 @@ use serde::Deserializer;
 
 use super::read::{as_text, checked, text};
 
-/// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
+/// A listening address: `127.0.0.1:8443`, `[::1]:8443`, `quic://127.0.0.1:4433` or `unix:/run/semgate/l8.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// TCP; port 0 selects a free port.
     Tcp(SocketAddr),
+    /// QUIC over UDP; port 0 selects a free port.
+    Quic(SocketAddr),
     /// A Unix stream socket, created with mode 0600. It replaces an old socket at its path.
     Unix(PathBuf),
 }
 
-text!(Listen, "an address with a port, or `unix:/path`", Listen::parse, ToString::to_string);
+text!(
+    Listen,
+    "an address with a port, the same after `quic://`, or `unix:/path`",
+    Listen::parse,
+    ToString::to_string
+);
 as_text!(Listen);
 
 impl Listen {
     fn parse(text: &str) -> Option<Self> {
+        if let Some(address) = text.strip_prefix("quic://") {
+            return address.parse().ok().map(Self::Quic);
+        }
         match text.strip_prefix("unix:") {
             Some("") => None,
             Some(path) => Some(Self::Unix(path.into())),
@@ -38,15 +48,20 @@ impl Listen {
 
     /// Returns true if the listener has an address for others. `0.0.0.0` and a Unix socket have none.
     pub(super) fn names_a_host(&self) -> bool {
-        matches!(self, Self::Tcp(address) if !address.ip().is_unspecified())
+        matches!(self, Self::Tcp(address) | Self::Quic(address) if !address.ip().is_unspecified())
     }
 
     /// Returns true if only this machine can connect.
     pub(super) fn local(&self) -> bool {
         match self {
-            Self::Tcp(address) => address.ip().is_loopback(),
+            Self::Tcp(address) | Self::Quic(address) => address.ip().is_loopback(),
             Self::Unix(_) => true,
         }
+    }
+
+    /// Returns true if the system selects the port.
+    pub(crate) fn takes_free_port(&self) -> bool {
+        matches!(self, Self::Tcp(address) | Self::Quic(address) if address.port() == 0)
     }
 }
 
@@ -54,6 +69,7 @@ impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(f),
+            Self::Quic(address) => write!(f, "quic://{address}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -64,11 +80,14 @@ impl fmt::Display for Listen {
 pub enum Endpoint {
     /// Host (a name or an address without brackets) and port.
     Tcp(String, u16),
+    /// QUIC: host and port, as above.
+    Quic(String, u16),
     /// A Unix stream socket.
     Unix(PathBuf),
 }
 
-/// An agent or an authority: `http://127.0.0.1:9001/l8`, `https://agents.example:8443/l8` or `unix:/run/agent.sock`.
+/// An agent or an authority: `http://127.0.0.1:9001/l8`, `https://agents.example:8443/l8`, `quic://127.0.0.1:4433` or
+/// `unix:/run/agent.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// Target of the connection.
@@ -81,7 +100,7 @@ pub struct Upstream {
 
 text!(
     Upstream,
-    "`https://host:port/path`, `http://` on loopback, or `unix:/path`",
+    "`https://host:port/path`, `http://` on loopback, `quic://host:port`, or `unix:/path`",
     |text| Upstream::parse(text, Path::new("")),
     ToString::to_string
 );
@@ -100,6 +119,11 @@ impl Upstream {
         if let Some(path) = text.strip_prefix("unix:") {
             let endpoint = Endpoint::Unix(base.join(path));
             return (!path.is_empty()).then_some(Self { endpoint, tls: false, path: "/".to_owned() });
+        }
+        if let Some(authority) = text.strip_prefix("quic://") {
+            let (host, port) = host_and_port(authority, 0)?;
+            let endpoint = Endpoint::Quic(host, port);
+            return (port != 0).then_some(Self { endpoint, tls: false, path: "/".to_owned() });
         }
         let (tls, rest) = match text.strip_prefix("https://") {
             Some(rest) => (true, rest),
@@ -121,7 +145,7 @@ impl Upstream {
     pub(crate) fn local(&self) -> bool {
         match &self.endpoint {
             Endpoint::Unix(_) => true,
-            Endpoint::Tcp(host, _) => {
+            Endpoint::Tcp(host, _) | Endpoint::Quic(host, _) => {
                 host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
             }
         }
@@ -131,8 +155,10 @@ impl Upstream {
     #[must_use]
     pub fn host_header(&self) -> String {
         match &self.endpoint {
-            Endpoint::Tcp(host, port) if host.contains(':') => format!("[{host}]:{port}"),
-            Endpoint::Tcp(host, port) => format!("{host}:{port}"),
+            Endpoint::Tcp(host, port) | Endpoint::Quic(host, port) if host.contains(':') => {
+                format!("[{host}]:{port}")
+            }
+            Endpoint::Tcp(host, port) | Endpoint::Quic(host, port) => format!("{host}:{port}"),
             Endpoint::Unix(_) => "localhost".to_owned(),
         }
     }
@@ -164,6 +190,7 @@ impl fmt::Display for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.endpoint {
             Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+            Endpoint::Quic(..) => write!(f, "quic://{}", self.host_header()),
             Endpoint::Tcp(..) => {
                 let scheme = if self.tls { "https" } else { "http" };
                 write!(f, "{scheme}://{}{}", self.host_header(), self.path)

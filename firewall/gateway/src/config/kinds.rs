@@ -12,7 +12,7 @@ use super::read::fields;
 use super::route::{
     A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, Part, SpeechOptions,
 };
-use super::{A2hOptions, ConfigFault, RouteConfig};
+use super::{A2hOptions, ConfigFault, IacOptions, LdpOptions, RouteConfig};
 use semgate_protocol::Binding;
 
 /// Kind of a route.
@@ -31,16 +31,23 @@ const L8: Kind = Kind::Agent(Binding::L8);
 const A2A: Kind = Kind::Agent(Binding::A2a);
 const MCP: Kind = Kind::Agent(Binding::Mcp);
 const A2H: Kind = Kind::Agent(Binding::A2h);
+const LDP: Kind = Kind::Agent(Binding::Ldp);
+const IAC: Kind = Kind::Agent(Binding::Iac);
 
 /// Kinds that lead to one agent.
-const AGENTS: &[Kind] = &[L8, A2A, MCP];
+const AGENTS: &[Kind] = &[L8, A2A, MCP, LDP, IAC];
 /// Kinds whose messages state a performative.
-const SPEECH: &[Kind] = &[L8, A2A];
+const SPEECH: &[Kind] = &[L8, A2A, IAC];
 /// Kinds with tasks or sessions that have owners.
 const OWNED: &[Kind] = &[A2A, MCP];
+/// Kinds whose messages may hold a handshake beside concepts.
+const SHAKEN: &[Kind] = &[L8, A2A];
+
+/// Kinds that may carry free text.
+const TEXTS: &[Kind] = &[A2A, MCP, LDP];
 
 /// Each struct of options: the names of its keys, and the kinds that support them.
-pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 8] {
+pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 10] {
     [
         (fields::<AgentOptions>(), AGENTS),
         (fields::<SpeechOptions>(), SPEECH),
@@ -49,6 +56,8 @@ pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 8] {
         (fields::<A2aOptions>(), &[A2A]),
         (fields::<McpOptions>(), &[MCP]),
         (fields::<A2hOptions>(), &[A2H]),
+        (fields::<LdpOptions>(), &[LDP]),
+        (fields::<IacOptions>(), &[IAC]),
         (fields::<GroupOptions>(), &[Kind::Group]),
     ]
 }
@@ -77,6 +86,8 @@ impl RouteConfig {
             (&[A2A], toml::Table::try_from(&self.a2a)?),
             (&[MCP], toml::Table::try_from(&self.mcp)?),
             (&[A2H], toml::Table::try_from(&self.a2h)?),
+            (&[LDP], toml::Table::try_from(&self.ldp)?),
+            (&[IAC], toml::Table::try_from(&self.iac)?),
         ];
         table.extend(
             layers.into_iter().filter(|(kinds, _)| kinds.contains(&kind)).flat_map(|(_, layer)| layer),
@@ -128,7 +139,8 @@ impl<'t> Reader<'t> {
         let agent = self.layer(AGENTS)?;
         let (speech, owned) = (self.layer(SPEECH)?, self.layer(OWNED)?);
         let (l8, a2a, mcp) = (self.layer(&[L8])?, self.layer(&[A2A])?, self.layer(&[MCP])?);
-        let a2h = self.layer(&[A2H])?;
+        let (a2h, ldp) = (self.layer(&[A2H])?, self.layer(&[LDP])?);
+        let iac = self.layer(&[IAC])?;
         let mut group: GroupOptions = self.layer(&[Kind::Group])?;
         if self.kind == Kind::Group {
             self.stand_in(&group, agents)?;
@@ -142,7 +154,8 @@ impl<'t> Reader<'t> {
         self.unknown()?;
         let (table, kind) = (std::mem::take(&mut self.table), self.kind);
         let group = (kind == Kind::Group).then_some(group);
-        let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, a2h, group, ..self.read(table)? };
+        let route =
+            RouteConfig { agent, speech, owned, l8, a2a, mcp, a2h, ldp, iac, group, ..self.read(table)? };
         admitted(&route)?;
         Ok(route)
     }
@@ -260,9 +273,10 @@ impl Part {
     /// The kinds that support it.
     fn kinds(self) -> &'static [Kind] {
         match self {
-            Self::Text | Self::File => OWNED,
+            Self::Text => TEXTS,
+            Self::File => &[A2A, MCP, IAC],
             Self::Data => &[A2A],
-            Self::Handshake => SPEECH,
+            Self::Handshake => SHAKEN,
         }
     }
 }

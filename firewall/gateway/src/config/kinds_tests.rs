@@ -11,9 +11,20 @@ const GROUP: Kind = Kind::Group;
 const MORE: &str = "[[route]]\nname = \"other\"\nlisten = \"127.0.0.1:0\"\ncontexts = [\"*\"]\n";
 const AGENT: &str =
     "receiver = \"spiffe://semgate.test/agent/courier-5\"\nupstream = \"http://127.0.0.1:9200/x\"\n";
+const SIGNED: &str = "receiver = \"spiffe://semgate.test/agent/courier-5\"\nupstream = \"quic://127.0.0.1:9200\"\nsigning_key = \"iac.key\"\n";
 const DESK: &str = "receiver = \"spiffe://semgate.test/people\"\n";
 const APPROVALS: &str = "[approvals]\nlisten = \"127.0.0.1:0\"\nhumans = \"humans\"\n";
+/// The card that a route of LDP must have, unless a test states it.
+const CARD: &str = "identity_card = \"card.json\"\n";
+const PINNED: &str =
+    "upstream_certificate = \"sha-256:0000000000000000000000000000000000000000000000000000000000000000\"";
 const SENDER: &str = "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n";
+
+/// Every kind of route.
+const ALL: &[Kind] = &[L8, GROUP, A2A, MCP, A2H, LDP, IAC];
+
+/// Kinds over HTTP.
+const HTTP: &[Kind] = &[L8, GROUP, A2A, MCP, A2H, LDP];
 
 /// A route of this kind, with more said on it.
 fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
@@ -23,6 +34,9 @@ fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
         A2A => format!("binding = \"a2a\"\n{AGENT}"),
         MCP => format!("binding = \"mcp\"\n{AGENT}"),
         A2H => format!("binding = \"a2h\"\n{DESK}"),
+        LDP if more.contains(CARD) => format!("binding = \"ldp\"\n{AGENT}"),
+        LDP => format!("binding = \"ldp\"\n{AGENT}{CARD}"),
+        IAC => format!("binding = \"iac\"\n{SIGNED}"),
     };
     let people = if kind == A2H { APPROVALS } else { "" };
     let more_of = if kind == A2H { MORE.replace("contexts = [\"*\"]\n", "") } else { MORE.to_owned() };
@@ -33,30 +47,30 @@ fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
 const SAID: &[(&str, &str, &[Kind])] = &[
     ("max_replies", "max_replies = 1", &[GROUP]),
     ("reply_time", "reply_time = \"1s\"", &[GROUP]),
-    ("upstream_http2", "upstream_http2 = true", &[L8, A2A, MCP]),
-    ("plain_sender", SENDER, &[L8, GROUP, A2A, MCP, A2H]),
-    ("public_url", "public_url = \"https://gw.test/\"", &[L8, GROUP, A2A, MCP, A2H]),
+    ("upstream_http2", "upstream_http2 = true", &[L8, A2A, MCP, LDP]),
+    ("plain_sender", SENDER, HTTP),
+    ("public_url", "public_url = \"https://gw.test/\"", HTTP),
     ("versions", "versions = [\"0.3\"]", &[A2A]),
     ("transports", "transports = [\"rest\"]", &[A2A]),
-    ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A, MCP]),
+    ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A, MCP, LDP, IAC]),
     ("default_contexts", "default_contexts = [\"urn:contexts:payment:v1.0\"]", &[MCP]),
-    ("admit", "admit = [\"text\"]", &[A2A, MCP]),
-    ("admit", "admit = [\"file\"]", &[A2A, MCP]),
+    ("admit", "admit = [\"text\"]", &[A2A, MCP, LDP]),
+    ("admit", "admit = [\"file\"]", &[A2A, MCP, IAC]),
     ("admit", "admit = [\"data\"]", &[A2A]),
     ("admit", "admit = [\"handshake\"]", &[L8, A2A]),
     ("keeps_callers_apart", "keeps_callers_apart = true", &[A2A, MCP]),
     (
         "require_lock",
         "require_lock = true\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }",
-        &[L8, A2A, MCP],
+        &[L8, A2A, MCP, LDP, IAC],
     ),
     ("answer_from_code_lists", "answer_from_code_lists = true", &[L8, A2A]),
     (
         "undefined",
         "undefined = \"disambiguate\"\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }",
-        &[L8, A2A],
+        &[L8, A2A, IAC],
     ),
-    ("untyped", "untyped = \"transfer\"\ndefault_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A]),
+    ("untyped", "untyped = \"transfer\"\ndefault_context = \"urn:contexts:payment:v1.0\"", &[L8, A2A, IAC]),
     ("hosts", "hosts = [\"gw.internal\"]", &[]),
     ("origins", "origins = [\"https://desk.example\"]", &[MCP]),
     ("unnamed_tools", "unnamed_tools = \"pass\"", &[MCP]),
@@ -64,21 +78,41 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("meta", "meta = [\"vscode.\", \"claudecode/\"]", &[A2A, MCP]),
     ("json_lines", "json_lines = true", &[MCP]),
     ("withhold_stray_progress", "withhold_stray_progress = true", &[MCP]),
-    ("forward_authorization", "forward_authorization = true", &[L8, GROUP, A2A, MCP]),
+    ("forward_authorization", "forward_authorization = true", &[L8, GROUP, A2A, MCP, LDP]),
     (
         "authorization_servers",
         "forward_authorization = true\nauthorization_servers = [\"https://as.test\"]",
         &[MCP],
     ),
-    ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, GROUP, A2A, MCP]),
+    ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, GROUP, A2A, MCP, LDP]),
     ("default_human", "default_human = \"human://bob.sre\"", &[A2H]),
+    ("congestion", "congestion = \"bbr\"", &[IAC]),
+    ("frame_bytes", "frame_bytes = 1000", &[IAC]),
+    ("file_bytes", "file_bytes = 1000", &[IAC]),
+    ("upstream_certificate", PINNED, &[IAC]),
     ("websocket", "websocket = true", &[L8]),
+    ("identity_card", CARD, &[LDP]),
+    (
+        "ldp_secrets",
+        "ldp_secrets = [{ agent = \"spiffe://semgate.test/agent/retailer-7\", file = \"ldp.secret\" }]",
+        &[LDP],
+    ),
+    ("require_signature", "require_signature = true", &[LDP]),
+    ("min_payload_mode", "min_payload_mode = \"semantic_graph\"", &[LDP]),
+    ("max_delegation_depth", "max_delegation_depth = 2", &[LDP]),
+    ("session_tokens", "session_tokens = 50000", &[LDP]),
+    ("session_ttl", "session_ttl = \"5m\"", &[LDP]),
+    (
+        "trust_domains",
+        "trust_domains = [{ name = \"default\", agents = [\"spiffe://semgate.test/agent/courier-5\"] }]",
+        &[LDP],
+    ),
     ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2A]),
     ("card", "card = \"rebuilt\"", &[A2A]),
     ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2A]),
     ("card_texts", "card_texts = true", &[A2A]),
     ("sstp", "sstp = true", &[A2A]),
-    ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2A, MCP]),
+    ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2A, MCP, LDP, IAC]),
     (
         "push",
         "push = { listen = \"127.0.0.1:9801\", plain = true, targets = [\"http://localhost:1/\"] }",
@@ -89,7 +123,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
 #[test]
 fn every_setting_is_done_or_refused_by_each_kind_of_route() {
     for (name, said, kinds) in SAID {
-        for kind in &[L8, GROUP, A2A, MCP, A2H] {
+        for kind in ALL {
             match parsed(*kind, said) {
                 Ok(config) => {
                     assert!(kinds.contains(kind), "{said} is taken by {kind:?}");
@@ -108,7 +142,8 @@ fn every_setting_is_done_or_refused_by_each_kind_of_route() {
     }
     let common = super::fields::<super::RouteConfig>().iter().skip(6);
     for name in options().into_iter().flat_map(|(names, _)| names).chain(common).copied() {
-        let own = ["group", "members"].contains(&name);
+        // required, so every route of its kind has it
+        let own = ["group", "members", "signing_key"].contains(&name);
         assert!(own || SAID.iter().any(|(said, ..)| *said == name), "`{name}` is tried on no kind of route");
     }
 }
@@ -144,7 +179,7 @@ fn bug_an_option_of_another_kind_was_ignored_whatever_its_type() {
 fn names_and_pages_are_listed_only_where_they_are_judged() {
     let hosts = "hosts = [\"gw.internal\"]\n";
     let origins = "origins = [\"https://desk.example\"]\n";
-    for kind in &[L8, GROUP, A2A, MCP, A2H] {
+    for kind in ALL {
         assert!(parsed(*kind, &format!("{SENDER}{hosts}{origins}")).is_ok(), "{kind:?}");
     }
     let socket = GOOD.replacen("binding = \"l8\"", &format!("binding = \"l8\"\n{SENDER}{hosts}"), 1);
@@ -182,4 +217,35 @@ fn a_route_that_the_gateway_answers_has_no_upstream_and_needs_people() {
     let alone = format!("{GOOD}{}binding = \"a2h\"\n{DESK}", MORE.replace("contexts = [\"*\"]\n", ""));
     let fault = Config::parse(&alone, Path::new("/")).unwrap_err().to_string();
     assert!(fault.contains("`approvals`"), "{fault}");
+}
+
+#[test]
+fn a_route_of_signed_messages_has_addresses_of_its_own_and_a_key() {
+    let config = parsed(IAC, "").unwrap();
+    assert!(config.routes.last().is_some_and(|route| !route.takes_certificates()));
+    let with = |from: &str, to: &str| {
+        let route = format!("{GOOD}{MORE}binding = \"iac\"\n{SIGNED}").replace(from, to);
+        Config::parse(&route, Path::new("/etc/semgate")).unwrap_err().to_string()
+    };
+    let quic = "quic://127.0.0.1:9200";
+    for (from, to, why) in [
+        ("signing_key = \"iac.key\"\n", "", "signing_key"),
+        (quic, "http://127.0.0.1:9200/x", "upstream` must be `quic://host:port` or `unix:/path`"),
+        (quic, "quic://agents.example:9200", "upstream` has no tls"),
+        (quic, "quic://127.0.0.1", "`quic://host:port`"),
+        ("binding = \"iac\"", "binding = \"iac\"\nupstream_http2 = true", "upstream_http2` must be left out"),
+    ] {
+        let fault = with(from, to);
+        assert!(fault.contains(why), "{to}: {fault}");
+    }
+    let pinned = format!("{GOOD}{MORE}binding = \"iac\"\n{SIGNED}{PINNED}\n")
+        .replace("127.0.0.1:9200", "agents.example:9200");
+    assert!(Config::parse(&pinned, Path::new("/")).is_ok(), "a pinned certificate may be anywhere");
+    for listen in ["quic://127.0.0.1:0", "quic://[::1]:4433"] {
+        let text = MORE.replace("127.0.0.1:0", listen);
+        assert!(Config::parse(&format!("{GOOD}{text}binding = \"iac\"\n{SIGNED}"), Path::new("/")).is_ok());
+        let fault =
+            Config::parse(&format!("{GOOD}{text}binding = \"l8\"\n{AGENT}"), Path::new("/")).unwrap_err();
+        assert!(fault.to_string().contains("`other`: listen` must be without `quic://`"), "{fault}");
+    }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::address::{authorization_servers, hosts, origins, public_url};
 use super::read::{self, SpanText, between, checked, distinct, fault, name, one, some, text, timeout};
-use super::{A2hOptions, HandshakeChoice, Listen, PushConfig, Upstream, meta_keys};
+use super::{A2hOptions, HandshakeChoice, IacOptions, LdpOptions, Listen, PushConfig, Upstream, meta_keys};
 
 /// One listener and its agent. Options of another kind of route keep their defaults, the strictest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -81,6 +81,12 @@ pub struct RouteConfig {
     /// Options of A2H.
     #[serde(skip)]
     pub a2h: A2hOptions,
+    /// Options of LDP.
+    #[serde(skip)]
+    pub ldp: LdpOptions,
+    /// Options of IAC.
+    #[serde(skip)]
+    pub iac: IacOptions,
     /// Native L8: group that the route leads to.
     #[serde(skip)]
     pub group: Option<GroupOptions>,
@@ -90,11 +96,26 @@ impl RouteConfig {
     /// URL for callers on this machine, without a path: of the listener, or the socket.
     #[must_use]
     pub fn url(&self) -> String {
-        match &self.listen {
-            Listen::Tcp(address) if self.plain_sender.is_some() => format!("http://{address}"),
-            Listen::Tcp(address) => format!("https://{address}"),
-            Listen::Unix(_) => self.listen.to_string(),
+        self.url_at(&self.listen)
+    }
+
+    /// The same for a listener that is bound there.
+    pub(crate) fn url_at(&self, listen: &Listen) -> String {
+        let scheme = match (self.binding.protocol().traits().signs_messages, &self.plain_sender) {
+            (true, _) => "tls",
+            (false, Some(_)) => "http",
+            (false, None) => "https",
+        };
+        match listen {
+            Listen::Tcp(address) => format!("{scheme}://{address}"),
+            Listen::Quic(_) | Listen::Unix(_) => listen.to_string(),
         }
+    }
+
+    /// Returns true if callers of the listener identify themselves by certificates.
+    #[must_use]
+    pub fn takes_certificates(&self) -> bool {
+        self.plain_sender.is_none() && !self.binding.protocol().traits().signs_messages
     }
 }
 
@@ -300,7 +321,7 @@ text!(
     |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
     |version| version.as_str().to_owned()
 );
-text!(Binding, "`l8`, `a2a`, `mcp` or `a2h`", Binding::parse, |binding| binding.as_str().to_owned());
+text!(Binding, Binding::listed(), Binding::parse, |binding| binding.as_str().to_owned());
 text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
 text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
 text!(
@@ -318,7 +339,7 @@ text!(
 );
 
 /// Reads the SPIFFE id of an agent.
-fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let must = "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`";
     checked(deserializer, must, |id: &String| SpiffeId::parse(id).is_ok())
 }

@@ -68,7 +68,9 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
     paths.extend(config.authorities.iter_mut().flat_map(|a| [&mut a.roots, &mut a.tls_roots]));
     paths.extend(config.traces.iter_mut().flat_map(|t| t.headers.iter_mut().chain(&mut t.tls_roots)));
     for route in &mut config.routes {
-        paths.extend(&mut route.a2a.card_keys);
+        paths.extend(route.a2a.card_keys.iter_mut().chain(&mut route.ldp.identity_card));
+        paths.extend(route.ldp.ldp_secrets.iter_mut().map(|secret| &mut secret.file));
+        paths.extend(route.iac.signing_key.iter_mut());
         paths.extend(route.agent.handshake.iter_mut().flat_map(|own| [&mut own.certificate, &mut own.key]));
     }
     paths
@@ -83,9 +85,11 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigFault> {
     let lines = Lines::parse(&lines).map_err(|_| ConfigFault::value("authority.lines", "lines"))?;
     for route in &config.routes {
         addresses(route)?;
+        super::iac::check(route)?;
         listener(route)?;
         agent(route)?;
         people(config, route)?;
+        super::ldp::check(route)?;
         untyped(route)?;
         versions(route)?;
         if route.agent.handshake.is_none() && config.lock_secret.is_none() {
@@ -126,7 +130,7 @@ fn whole(config: &Config) -> Result<(), ConfigFault> {
         ConfigFault::missing("authority", "without it no context is allowed")
     })?;
     let of_agents = |route: &RouteConfig| route.a2a.push.as_ref().is_some_and(|push| !push.plain);
-    let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none() || of_agents(route));
+    let tls_listener = config.routes.iter().any(|route| route.takes_certificates() || of_agents(route));
     let tls_upstream = config.routes.iter().any(|route| route.upstream.tls);
     deny(config.tls.is_none() && (tls_listener || tls_upstream), || {
         ConfigFault::missing("tls", "listeners and https upstreams need the gateway's own certificate")
@@ -199,8 +203,7 @@ fn listeners(config: &Config) -> Result<(), ConfigFault> {
     let mut taken: Vec<&Listen> = Vec::new();
     for route in &config.routes {
         for listen in std::iter::once(&route.listen).chain(route.a2a.push.as_ref().map(|push| &push.listen)) {
-            let shared = !matches!(listen, Listen::Tcp(address) if address.port() == 0);
-            if shared && taken.contains(&listen) {
+            if !listen.takes_free_port() && taken.contains(&listen) {
                 return Err(ConfigFault::twice("route.listen", listen));
             }
             taken.push(listen);
@@ -215,7 +218,8 @@ fn addresses(route: &RouteConfig) -> Result<(), ConfigFault> {
     if route.plain_sender.is_some() && !route.listen.local() {
         return plain("listen");
     }
-    if !route.upstream.tls && !route.upstream.local() {
+    let pinned = route.iac.upstream_certificate.is_some();
+    if !route.upstream.tls && !route.upstream.local() && !pinned {
         return plain("upstream");
     }
     if route.a2a.card_from.as_ref().is_some_and(|from| !from.tls && !from.local()) {
@@ -369,15 +373,15 @@ fn contexts(route: &RouteConfig, lines: &Lines) -> Result<(), ConfigFault> {
     ))
 }
 
-fn deny(when: bool, fault: impl FnOnce() -> ConfigFault) -> Result<(), ConfigFault> {
+pub(super) fn deny(when: bool, fault: impl FnOnce() -> ConfigFault) -> Result<(), ConfigFault> {
     if when { Err(fault()) } else { Ok(()) }
 }
 
-fn key(route: &RouteConfig, name: &str) -> String {
+pub(super) fn key(route: &RouteConfig, name: &str) -> String {
     format!("route `{}`: {name}", route.name)
 }
 
-fn fault(route: &RouteConfig, name: &str, must: impl std::fmt::Display) -> ConfigFault {
+pub(super) fn fault(route: &RouteConfig, name: &str, must: impl std::fmt::Display) -> ConfigFault {
     ConfigFault::value(key(route, name), must)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::route::{
     A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig, SpeechOptions,
 };
-use super::{A2hOptions, Config};
+use super::{A2hOptions, Config, LdpOptions};
 
 impl Config {
     /// JSON Schema 2020-12 of the file.
@@ -36,6 +36,7 @@ fn route() -> Value {
         of::<A2aOptions>(),
         of::<McpOptions>(),
         of::<A2hOptions>(),
+        of::<LdpOptions>(),
         of::<GroupOptions>(),
     ];
     let mut properties = Map::new();

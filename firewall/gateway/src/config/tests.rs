@@ -124,7 +124,7 @@ fn each_broken_rule_names_its_key() {
         (
             "binding = \"a2a\"",
             "binding = \"soap\"",
-            "`route `a2a`: binding` must be `l8`, `a2a`, `mcp` or `a2h`",
+            "`route `a2a`: binding` must be `l8`, `a2a`, `mcp`, `a2h`, `ldp` or `iac`",
         ),
         ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
         ("upstream = \"http://127.0.0.1:9100/a2a\"", "upstream = \"http://10.0.0.1:9100/a2a\"", "has no tls"),

@@ -28,22 +28,42 @@ use crate::server::materials::{Materials, Shaker};
 impl Exchange<'_> {
     /// Answers HELLO with SELECT, and LOCK with the lock.
     pub(crate) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
-        let worker = self.worker;
-        let shared = &*worker.shared;
-        let (now, generation) = (shared.now(), shared.inspector.generation());
-        let route = Arc::new(generation.handshake_route(&worker.route));
         let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let body = received.bytes.clone();
-        let arrived = Arrived::whole(Call::l8(), received.bytes);
-        let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
-        match worker.handshakes.now() {
-            Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
+        let permit = self.permitted(peer, &headers, received.bytes)?;
+        match self.worker.handshakes.now() {
+            Ok((materials, Shaker::Answers(endpoint))) => {
+                let (sent, body) = self.answers(peer, permit, &materials, &endpoint)?;
+                let mut answer = refuse::answer(self.decision, 200, "application/json", body);
+                quota::tell(&mut answer, sent.quotas().to_vec());
+                Ok(answer)
+            }
             Ok((materials, Shaker::Relays(relay))) => {
                 self.relayed(peer, permit, body, &materials, &relay).await
             }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }
+    }
+
+    /// Answers a handshake that came in a message of another binding, which only the gateway can answer.
+    pub(crate) fn handshake_within(&self, peer: &Peer, body: Bytes) -> Result<Bytes, Stopped> {
+        let permit = self.permitted(peer, &HeaderClaims::default(), body)?;
+        match self.worker.handshakes.now() {
+            Ok((materials, Shaker::Answers(endpoint))) => {
+                self.answers(peer, permit, &materials, &endpoint).map(|(_, body)| body)
+            }
+            Ok((_, Shaker::Relays(_))) => Err(unspent(permit, no_key()).into()),
+            Err(refusal) => Err(unspent(permit, refusal).into()),
+        }
+    }
+
+    /// The permit of a handshake, as of any message of native L8.
+    fn permitted(&self, peer: &Peer, headers: &HeaderClaims<'_>, body: Bytes) -> Result<Permit, Refusal> {
+        let shared = &*self.worker.shared;
+        let (now, generation) = (shared.now(), shared.inspector.generation());
+        let route = Arc::new(generation.handshake_route(&self.worker.route));
+        shared.inspector.inspect(&route, peer, headers, Arrived::whole(Call::l8(), body), now)
     }
 
     /// Answers in the agent's place.
@@ -53,15 +73,13 @@ impl Exchange<'_> {
         permit: Permit,
         materials: &Materials,
         endpoint: &Endpoint,
-    ) -> Result<Answer, Stopped> {
+    ) -> Result<(Sent, Bytes), Stopped> {
         let (outgoing, sent) = permit.spend();
         let answered = self.asked(peer, materials, |asked| endpoint.answer(&outgoing.body, asked));
         let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
         self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;
-        let mut answer = refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body));
-        quota::tell(&mut answer, sent.quotas().to_vec());
-        Ok(answer)
+        Ok((sent, Bytes::from(answered.body)))
     }
 
     /// Calls the library with the current external state.

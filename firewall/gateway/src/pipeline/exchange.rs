@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use semgate_inspect::{AnswerRight, Direction, Facts, Quota, Refusal};
+use semgate_inspect::{AnswerRight, Direction, Facts, Now, Quota, Refusal};
+use semgate_protocol::RefusedTask;
 
 use crate::clock::unix_now;
 use crate::pipeline::admit::Admitted;
@@ -16,7 +17,7 @@ use crate::pipeline::decision::DecisionId;
 use crate::pipeline::identify::{Identity, Shown};
 use crate::pipeline::receive::Room;
 use crate::pipeline::record::{NotRecorded, Outcome, Record, Recorded};
-use crate::pipeline::refuse::{self, Manner};
+use crate::pipeline::refuse::{self, Manner, Speaker};
 use crate::pipeline::relay::Of;
 use crate::pipeline::reply::Stamp;
 use crate::pipeline::trace::Trace;
@@ -221,9 +222,46 @@ impl Exchange<'_> {
                 self.identity.account().not_recorded(refusal.code(), others, shared.now());
             }
         }
-        let mut answer = refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision);
+        let mut answer = self.refusal_answer(refusal, manner.unwrap_or(self.manner));
         demand.clone().tell(&mut answer);
         answer
+    }
+
+    /// The answer for a refusal, in the name of the route's receiver where the protocol asks for one.
+    fn refusal_answer(&self, refusal: &Refusal, manner: Manner) -> Answer {
+        if manner != Manner::Own {
+            return refuse::refuse(refusal, manner, self.decision);
+        }
+        let (worker, now) = (self.worker, self.worker.shared.now());
+        let repeated = self.repeated(refusal, now);
+        let refusal = repeated.as_ref().unwrap_or(refusal);
+        let (binding, receiver) = (worker.rules.binding, &worker.route.receiver);
+        let generation = worker.shared.inspector.generation();
+        let named = generation.policies().agent(receiver).and_then(|agent| agent.name_in(binding.as_str()));
+        let speaker = Speaker {
+            binding,
+            name: named.unwrap_or(receiver),
+            secret: worker.route.options.dialogue.secret(receiver),
+            unix: now.unix,
+        };
+        refuse::in_own_form(refusal, &speaker, self.decision)
+            .unwrap_or_else(|| refuse::refuse(refusal, manner, self.decision))
+    }
+
+    /// Remembers the refusal of a task. Returns the earlier one if the request asked about a task that was refused.
+    fn repeated(&self, refusal: &Refusal, now: Now) -> Option<Refusal> {
+        let echo = refusal.echo()?;
+        let (account, route) = (self.identity.account(), &self.worker.route.name);
+        match self.worker.rules.binding.protocol().refused_task(echo)? {
+            RefusedTask::Begun(task) => {
+                account.refuse_task(route, task, refusal, now);
+                None
+            }
+            RefusedTask::AskedFor(task) => {
+                let earlier = account.refused_task(route, task, now)?;
+                Some(earlier.with_facts(refusal.facts().clone()))
+            }
+        }
     }
 }
 

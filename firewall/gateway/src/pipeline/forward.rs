@@ -59,7 +59,9 @@ pub(crate) fn request(
         }
     }
     let headers = request.headers_mut();
-    let accept = protocol::http(address.binding).agent_headers(headers, address, upstream);
+    let binding = protocol::http(address.binding);
+    let accept = binding.agent_headers(headers, address, upstream);
+    binding.body_headers(headers, &body);
     if upstream.call.mcp.as_deref().is_some_and(|head| head.verb != Verb::Post) {
         kind = None;
     }

@@ -129,6 +129,7 @@ pub(crate) fn reply_facts(request: &Facts) -> Facts {
         digest: request.digest,
         generation: request.generation,
         policy_digest: request.policy_digest,
+        echo: request.echo.clone(),
         ..Facts::default()
     }
 }

@@ -30,8 +30,10 @@ use shown::Remembered;
 pub(crate) struct Identity {
     peer: Peer,
     account: Arc<Account>,
-    /// Current verdict on its certificate; `None` for a configured sender.
+    /// Current verdict on its certificate; `None` for a peer without one.
     standing: Option<Standing>,
+    /// True for the only sender of a listener, who may use every place.
+    sole: bool,
     /// `Client-Cert` (RFC 9440 §2.2): the leaf as a structured-field byte sequence.
     client_cert: Option<HeaderValue>,
     /// `Semgate-Sender`: the SPIFFE id.
@@ -56,6 +58,7 @@ impl Identity {
         let encoded = format!(":{}:", STANDARD.encode(peer.leaf().as_ref()));
         Ok(Self {
             standing: Some(standing),
+            sole: false,
             client_cert: HeaderValue::try_from(encoded).ok(),
             // a SPIFFE id is visible ASCII, so it is always a valid header value
             sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
@@ -71,11 +74,20 @@ impl Identity {
     /// # Errors
     /// [`PeerFault::NoSpiffeId`] for an invalid header value; the configuration has already refused it.
     pub(crate) fn configured(account: Arc<Account>) -> Result<Self, PeerFault> {
+        Ok(Self { sole: true, ..Self::signed(account)? })
+    }
+
+    /// A sender known by the key that verified its messages, or a remote address before the first of them.
+    ///
+    /// # Errors
+    /// [`PeerFault::NoSpiffeId`] for an invalid header value.
+    pub(crate) fn signed(account: Arc<Account>) -> Result<Self, PeerFault> {
         let id = &**account.agent();
         let sender = HeaderValue::try_from(id).map_err(|_| PeerFault::NoSpiffeId)?;
         Ok(Self {
             peer: Peer::configured(id),
             standing: None,
+            sole: false,
             client_cert: None,
             sender,
             thumbprint: None,
@@ -197,10 +209,7 @@ impl Identity {
     /// # Errors
     /// [`TooMany`].
     pub(crate) fn connect(&self, buffers: usize) -> Result<Connection, TooMany> {
-        match self.standing {
-            Some(_) => self.account.connect(buffers),
-            None => self.account.connect_alone(buffers),
-        }
+        if self.sole { self.account.connect_alone(buffers) } else { self.account.connect(buffers) }
     }
 
     /// Counts one more request of the peer in flight. The only sender of a plain listener may use every place.
@@ -208,7 +217,7 @@ impl Identity {
     /// # Errors
     /// [`TooMany`] if the agent has reached its limit.
     pub(crate) fn enter(&self, charge: &Charge) -> Result<(), TooMany> {
-        if self.standing.is_some() { charge.enter() } else { Ok(()) }
+        if self.sole { Ok(()) } else { charge.enter() }
     }
 
     pub(crate) fn client_cert(&self) -> Option<&HeaderValue> {

@@ -2,7 +2,9 @@
 
 mod a2a;
 mod a2h;
+mod iac;
 mod l8;
+mod ldp;
 mod mcp;
 
 use std::fmt;
@@ -60,6 +62,9 @@ pub(crate) trait HttpBinding: fmt::Debug + Sync {
         address: &Address,
         upstream: &UpstreamHead<'_>,
     ) -> HeaderValue;
+
+    /// Adds headers that depend on the forwarded bytes.
+    fn body_headers(&self, _headers: &mut HeaderMap, _body: &Bytes) {}
 }
 
 /// The HTTP side of a binding.
@@ -69,6 +74,8 @@ pub(crate) fn http(binding: Binding) -> &'static dyn HttpBinding {
         Binding::A2a => &a2a::A2a,
         Binding::Mcp => &mcp::Mcp,
         Binding::A2h => &a2h::A2h,
+        Binding::Ldp => &ldp::Ldp,
+        Binding::Iac => &iac::Iac,
     }
 }
 

@@ -4,6 +4,7 @@
 //! The answer holds nothing of the message: code, reason and hint are the gateway's. The operator's part of a refusal stays
 //! in the log.
 
+mod own;
 pub(crate) mod protocol;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ use crate::pipeline::events::{self, Event};
 use crate::pipeline::grpc;
 use crate::pipeline::mcp::Rules;
 use crate::pipeline::quota;
+
+pub(crate) use own::{Speaker, in_own_form};
 
 /// Header of every answer with the decision's id.
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
@@ -69,6 +72,8 @@ pub(crate) enum Manner {
     JsonRpcEvents,
     /// MCP: a JSON-RPC error with the protocol's status for it.
     Mcp(Rules),
+    /// An answer of the protocol with the status of a success, where it has one for the request; else a problem document.
+    Own,
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
     /// A2A over gRPC: only trailers.
@@ -144,21 +149,7 @@ pub(crate) fn say(
     let decision = decision.into();
     let code = refusal.code();
     let mut buffer = [0; 26];
-    let problem = Problem {
-        kind: format!("{TYPE}{code}"),
-        title: title(code),
-        status: refusal.status(),
-        detail: refusal.reason(),
-        code: code.as_str(),
-        decision_id: decision.as_ref().map(|decision| decision.text(&mut buffer)),
-        hint: refusal.hint(),
-        delivered: refusal.delivered().as_str(),
-        cause: refusal.cause().map(Code::as_str),
-        missing: refusal.missing(),
-        asks: refusal
-            .asks()
-            .map(|name| json!({"concept": "ambiguous_parameter", "parameter": name, "value": "undefined"})),
-    };
+    let problem = problem(refusal, decision.as_ref().map(|decision| decision.text(&mut buffer)));
     let formless = code.class() == Class::Form && !matches!(code, Code::TooLarge | Code::TooSlow);
     let id = match refusal.rpc_id() {
         Some(id) => Some(id.to_json()),
@@ -182,6 +173,26 @@ pub(crate) fn say(
         _ => (refusal.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
     };
     EncodedRefusal { status, kind, body: Bytes::from(body) }
+}
+
+/// The problem document of a refusal.
+fn problem<'a>(refusal: &'a Refusal, decision_id: Option<&'a str>) -> Problem<'a> {
+    let code = refusal.code();
+    Problem {
+        kind: format!("{TYPE}{code}"),
+        title: title(code),
+        status: refusal.status(),
+        detail: refusal.reason(),
+        code: code.as_str(),
+        decision_id,
+        hint: refusal.hint(),
+        delivered: refusal.delivered().as_str(),
+        cause: refusal.cause().map(Code::as_str),
+        missing: refusal.missing(),
+        asks: refusal
+            .asks()
+            .map(|name| json!({"concept": "ambiguous_parameter", "parameter": name, "value": "undefined"})),
+    }
 }
 
 /// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).

@@ -2,20 +2,24 @@
 
 use super::served::{Change, Opened, ServedRoutes};
 use super::start;
-use crate::config::{CardChoice, Config, GroupOptions, RouteConfig, Upstream};
+use crate::config::{CardChoice, Config, GroupOptions, Listen, RouteConfig, Upstream};
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
+use crate::local::identity_card::Identity as PinnedIdentity;
 use crate::pipeline::admit::HANDSHAKE_PATH;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::{Authorization, Elsewhere};
+use crate::pipeline::bridge::{AgentOpener, Signed};
 use crate::pipeline::decision::Decisions;
 use crate::pipeline::identify::Identity;
 use crate::server::account::NoAccount;
 use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
-use crate::server::listen::{Entrance, Face, Listener};
-use crate::server::materials::{Materials, RouteKey};
+use crate::server::listen::{Entrance, Face, Listener, SignedEntrance};
+use crate::server::materials::{Materials, OfRoutes, RouteKey};
+use crate::server::quic::{self, Endpoints};
+use crate::server::route_files::RouteFiles;
 use crate::server::shared::Shared;
 use crate::server::sockets::ListeningSocket;
 use crate::server::worker::{Course, Group, Handshakes, RouteWorker};
@@ -46,12 +50,12 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    pub(super) fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
+    pub(super) fn of(core: &Core, at: usize, route: &RouteConfig, url: &str, metrics: &Metrics) -> Self {
         Self {
             at,
             url: url.to_owned(),
-            route: start::route(route),
-            extension: shared.inspector.generation().extension().to_owned(),
+            route: start::route(route, &core.files_of(route), url),
+            extension: core.shared.inspector.generation().extension().to_owned(),
             metrics: metrics.route(&route.name),
             elsewhere: Elsewhere::default(),
             bound: None,
@@ -83,6 +87,7 @@ impl Seat {
 struct Local {
     decisions: Rc<Decisions>,
     turns: Rc<Turns>,
+    endpoints: Rc<Endpoints>,
 }
 
 /// Parts of one route on one core.
@@ -98,6 +103,8 @@ pub(super) struct Core {
     pub(super) config: Arc<Config>,
     pub(super) shared: Arc<Shared>,
     pub(super) materials: Arc<ArcSwap<Materials>>,
+    /// Contents of the files that the routes hold.
+    pub(super) files: Arc<OfRoutes<RouteFiles>>,
 }
 
 impl Core {
@@ -108,7 +115,8 @@ impl Core {
         mut changes: mpsc::Receiver<Change>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), RunFault> {
-        let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
+        let local =
+            Local { decisions: Rc::new(Decisions::new()), turns: Turns::new(), endpoints: Rc::default() };
         let mut turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
         let mut routes = ServedRoutes::begin(self.open(seats, &local)?);
         loop {
@@ -188,7 +196,8 @@ impl Core {
         let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
         let entrance = match &config.plain_sender {
             Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
-            None => Entrance::Tls(Arc::clone(&self.materials)),
+            None if config.takes_certificates() => Entrance::Tls(Arc::clone(&self.materials)),
+            None => Entrance::Signed(Rc::new(self.signed_entrance(config, &served.local)?)),
         };
         let group = match &config.group {
             Some(choice) => Some(self.group(choice, &seat, &served)?),
@@ -200,6 +209,30 @@ impl Core {
         };
         let worker = RouteWorker { group, egress, ..self.worker(seat, config, served)? };
         Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots })
+    }
+
+    /// Admission to a listener of signed messages.
+    fn signed_entrance(&self, config: &RouteConfig, local: &Local) -> Result<SignedEntrance, RunFault> {
+        let tls = quic::listener_tls()?;
+        Ok(SignedEntrance {
+            quic: quic::listening(&tls, &config.iac, &self.config.limits)?,
+            tls: (!matches!(config.listen, Listen::Unix(_))).then_some(tls),
+            endpoints: Rc::clone(&local.endpoints),
+            materials: Arc::clone(&self.materials),
+            route: config.into(),
+        })
+    }
+
+    /// Parts of a route for signed messages; none in other bindings.
+    fn signed(&self, config: &RouteConfig) -> Result<Option<Rc<Signed>>, RunFault> {
+        if !config.binding.protocol().traits().signs_messages {
+            return Ok(None);
+        }
+        Ok(Some(Rc::new(Signed {
+            agent: AgentOpener::new(config, &self.config.limits)?,
+            frame_bytes: config.iac.frame_bytes,
+            file_bytes: config.iac.file_bytes,
+        })))
     }
 
     /// One route on this core.
@@ -221,6 +254,7 @@ impl Core {
             address: Address::new(&config.upstream, speak, config.binding, &seat.extension)?,
             pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
+            identity: self.files_of(config).card.map(|card| PinnedIdentity::new(card, seat.url.clone())),
             authorization: Authorization::of(
                 config,
                 &self.shared.inside,
@@ -236,6 +270,7 @@ impl Core {
             handshakes,
             card_route: start::card_route(&seat.route),
             egress: None,
+            signed: self.signed(config)?,
             route: seat.route,
             group: None,
             listings: Default::default(),
@@ -250,7 +285,7 @@ impl Core {
             let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
             let fault = || RunFault::System { why: "a route of a group is missing".to_owned() };
             let (at, config) = route.ok_or_else(fault)?;
-            let mut route = Route::clone(&start::route(config));
+            let mut route = Route::clone(&start::route(config, &self.files_of(config), &seat.url));
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
@@ -261,6 +296,11 @@ impl Core {
 }
 
 impl Core {
+    /// Contents of a route's files.
+    fn files_of(&self, route: &RouteConfig) -> RouteFiles {
+        self.files.get(&route.into()).cloned().unwrap_or_default()
+    }
+
     /// Card of a route: its source and treatment.
     fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;

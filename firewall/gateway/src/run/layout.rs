@@ -39,7 +39,7 @@ impl Layout {
             }
             let (bound, taken) = sockets.bind(&route.name, &route.listen)?;
             let url = url(route, &taken);
-            let seat = Seat::of(at, route, &url, &core.shared, metrics);
+            let seat = Seat::of(core, at, route, &url, metrics);
             let (mut lanes, lane_url) = egress(route, sockets)?;
             for (seats, bound) in layout.cores.iter_mut().zip(bound) {
                 let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));
@@ -77,12 +77,5 @@ fn egress(route: &RouteConfig, sockets: &mut Sockets) -> Result<(Vec<ListeningSo
 }
 
 fn url(route: &RouteConfig, taken: &Listen) -> String {
-    match (&route.public_url, taken) {
-        (Some(url), _) => url.clone(),
-        (None, Listen::Unix(_)) => taken.to_string(),
-        (None, Listen::Tcp(address)) => {
-            let scheme = if route.plain_sender.is_some() { "http" } else { "https" };
-            format!("{scheme}://{address}")
-        }
-    }
+    route.public_url.clone().unwrap_or_else(|| route.url_at(taken))
 }

@@ -10,6 +10,7 @@ use super::start::Parts;
 use crate::config::{Config, RouteConfig};
 use crate::control::follow::{Memory, ask};
 use crate::fault::RunFault;
+use crate::pipeline::bridge::AgentOpener;
 use crate::server::executor::OnThisCore;
 use crate::upstream::{Connector, RouteMaterials, Speak};
 
@@ -65,6 +66,14 @@ fn leads_to_an_agent(route: &RouteConfig) -> bool {
 
 /// Connects to the agent of a route.
 async fn agent(config: &Config, route: &RouteConfig, materials: RouteMaterials) -> Asked {
+    let asked = |answer| Asked {
+        name: format!("agent of route `{}`", route.name),
+        address: route.upstream.to_string(),
+        answer,
+    };
+    if route.binding.protocol().traits().signs_messages {
+        return asked(signing_agent(config, route).await);
+    }
     let speak = if route.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
     let limit = config.limits.connect_timeout;
     let connector = Connector::live(&route.upstream, materials, speak, OnThisCore::Aside, limit);
@@ -77,5 +86,14 @@ async fn agent(config: &Config, route: &RouteConfig, materials: RouteMaterials) 
             ("closed", why.to_owned())
         }),
     };
-    Asked { name: format!("agent of route `{}`", route.name), address: route.upstream.to_string(), answer }
+    asked(answer)
+}
+
+/// Connects to an agent whose messages are signed, and leaves it again. The handshake is finished: one that fails ends a stock
+/// agent.
+async fn signing_agent(config: &Config, route: &RouteConfig) -> Result<String, (&'static str, String)> {
+    let opener = AgentOpener::new(route, &config.limits).map_err(|why| ("quic", why.to_string()))?;
+    let carrier = opener.connect().await.map_err(|why| ("unreachable", why))?;
+    carrier.writer.close(0, "", SETTLE).await;
+    Ok("accepts connections".to_owned())
 }

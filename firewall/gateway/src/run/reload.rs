@@ -38,8 +38,8 @@ impl Reloader {
     /// The fault of a file, an address or a route. Everything stays as it was then.
     pub(super) async fn take(&mut self, fresh: Arc<Config>) -> Result<(), RunFault> {
         let materials = self.core.materials.load().reload(&fresh, &self.stores)?;
-        if *fresh != *self.core.config {
-            let next = self.next(Arc::clone(&fresh));
+        if *fresh != *self.core.config || materials.files != self.core.files {
+            let next = self.next(Arc::clone(&fresh), &materials);
             let prepared = self.prepare(&next).await;
             if prepared.is_err() {
                 self.sockets.keep_only(layout::listeners(&self.core.config));
@@ -71,9 +71,10 @@ impl Reloader {
     }
 
     /// The cores' parts under another configuration.
-    fn next(&self, config: Arc<Config>) -> Core {
+    fn next(&self, config: Arc<Config>, fresh: &Materials) -> Core {
         let shared = Shared { limits: config.limits.clone(), ..Shared::clone(&self.core.shared) };
-        Core { config, shared: Arc::new(shared), materials: Arc::clone(&self.core.materials) }
+        let (materials, files) = (Arc::clone(&self.core.materials), Arc::clone(&fresh.files));
+        Core { config, shared: Arc::new(shared), materials, files }
     }
 
     /// Binds new addresses and builds the new routes on every core. Returns all routes, and the word for each core.
@@ -82,11 +83,8 @@ impl Reloader {
         next: &Core,
     ) -> Result<(Vec<BoundRoute>, Vec<oneshot::Sender<()>>), RunFault> {
         let bound = self.routes.load_full();
-        let kept: Vec<BoundRoute> = bound
-            .iter()
-            .filter(|route| is_untouched(&self.core.config, &next.config, &route.name))
-            .cloned()
-            .collect();
+        let kept: Vec<BoundRoute> =
+            bound.iter().filter(|route| is_untouched(&self.core, next, &route.name)).cloned().collect();
         let layout = Layout::bind(next, &self.metrics, &mut self.sockets, &kept)?;
         let ended = |_| RunFault::system("reload", "a serving thread ended");
         let mut answers = Vec::new();
@@ -106,12 +104,14 @@ impl Reloader {
     }
 }
 
-/// Returns true if a route, the members of its group and the limits are the same in both configurations.
-fn is_untouched(old: &Config, new: &Config, name: &str) -> bool {
-    let of = |config: &Config, name: &str| -> Option<RouteConfig> {
-        config.routes.iter().find(|route| route.name == name).cloned()
+/// Returns true if a route, its files, the members of its group and the limits are the same under both configurations.
+fn is_untouched(old: &Core, new: &Core, name: &str) -> bool {
+    let of = |core: &Core, name: &str| -> Option<RouteConfig> {
+        core.config.routes.iter().find(|route| route.name == name).cloned()
     };
+    let files = |core: &Core| of(core, name).and_then(|route| core.files.get(&(&route).into()).cloned());
     let same = |name: &str| of(old, name) == of(new, name);
     let members = of(new, name).and_then(|route| route.group).map(|group| group.members).unwrap_or_default();
-    old.limits == new.limits && same(name) && members.iter().all(|member| same(member))
+    let limits = old.config.limits == new.config.limits;
+    limits && same(name) && files(old) == files(new) && members.iter().all(|member| same(member))
 }

@@ -23,6 +23,7 @@ use crate::fault::RunFault;
 use crate::pipeline::record::Audit;
 use crate::server::account::Accounts;
 use crate::server::materials::Materials;
+use crate::server::route_files::RouteFiles;
 use crate::server::shared::Shared;
 use crate::upstream::egress::Egress;
 use crate::upstream::internal_addresses::InternalAddresses;
@@ -176,8 +177,8 @@ pub(super) fn shared(
     }))
 }
 
-/// A route in the inspector's form.
-pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
+/// A route in the inspector's form, with the contents of its files, and its address for callers.
+pub(super) fn route(route: &RouteConfig, files: &RouteFiles, url: &str) -> Arc<Route> {
     let (admit, owned) = (|part| route.agent.admit.contains(&part), &route.owned);
     Arc::new(Route {
         name: route.name.clone(),
@@ -206,6 +207,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             unnamed_tools: route.mcp.unnamed_tools,
             null_arguments: route.mcp.null_arguments,
             meta: owned.meta.clone(),
+            dialogue: files.rules(route, url),
             formats: route.a2a.sstp.then_some(ContentFormat::Sstp).into_iter().collect(),
         },
     })

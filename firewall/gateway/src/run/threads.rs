@@ -109,10 +109,15 @@ pub(super) fn start(
     let around = start::Around { audit, issuers, scans: Arc::clone(&states.scan.counts) };
     let shared = start::shared(config, generation, around, approvals.as_ref())?;
     let metrics = Metrics::new(states.clone(), exemplars)?;
+    let files = Arc::clone(&parts.materials.files);
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
-    let core =
-        Core { config: Arc::clone(config), shared: Arc::clone(&shared), materials: Arc::clone(&materials) };
+    let core = Core {
+        config: Arc::clone(config),
+        shared: Arc::clone(&shared),
+        materials: Arc::clone(&materials),
+        files,
+    };
     let mut sockets = Sockets::new(config.workers, outside.inherited);
     let Layout { routes, cores, .. } = Layout::bind(&core, &metrics, &mut sockets, &[])?;
     let shown = Arc::new(ArcSwap::from_pointee(routes.clone()));

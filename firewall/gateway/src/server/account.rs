@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod bytes;
+mod refused;
 mod repeats;
 pub(crate) mod turns;
 
@@ -21,12 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use semgate_inspect::{Code, Now};
+use semgate_inspect::{Code, Now, Refusal};
 
 use crate::config::Limits;
 
 use arrivals::Arrivals;
 use bytes::Total;
+use refused::RefusedTasks;
 use repeats::Repeats;
 
 pub(crate) use arrivals::{Rate, TooOften, cost};
@@ -94,6 +96,7 @@ pub(crate) struct Account {
     held: AtomicUsize,
     arrivals: Arrivals,
     repeats: Mutex<Repeats>,
+    refused: Mutex<RefusedTasks>,
 }
 
 impl Accounts {
@@ -136,6 +139,7 @@ impl Accounts {
             held: AtomicUsize::new(0),
             arrivals: Arrivals::default(),
             repeats: Mutex::default(),
+            refused: Mutex::default(),
         });
         shard.insert(Arc::clone(agent), Arc::clone(&account));
         Ok(account)
@@ -190,6 +194,16 @@ impl Account {
     /// Returns true while the account still limits its agent and must be kept.
     fn is_active(&self, now: Now) -> bool {
         self.arrivals.is_active(now.monotonic_ms) || locked(&self.repeats).is_active(now.monotonic_ms)
+    }
+
+    /// Remembers the refusal of a task of this agent on a route.
+    pub(crate) fn refuse_task(&self, route: &str, task: &str, refusal: &Refusal, now: Now) {
+        locked(&self.refused).add(route, task, refusal, now.monotonic_ms);
+    }
+
+    /// The refusal of a task of this agent, for a while.
+    pub(crate) fn refused_task(&self, route: &str, task: &str, now: Now) -> Option<Refusal> {
+        locked(&self.refused).of(route, task, now.monotonic_ms)
     }
 
     /// Counts one more connection until the value is dropped. The connection holds `buffers` bytes.

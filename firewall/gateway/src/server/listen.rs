@@ -1,5 +1,6 @@
 //! Sockets: a set of listeners for each core, so that a connection stays on the core that accepted it.
 
+mod signed;
 mod speak;
 
 use std::net::IpAddr;
@@ -23,6 +24,8 @@ use crate::server::account::Connection;
 use crate::server::materials::Materials;
 use crate::server::sockets::ListeningSocket;
 use crate::server::worker::RouteWorker;
+
+pub(crate) use signed::SignedEntrance;
 
 /// Bytes that a connection holds at its start: buffers of TLS and of a head.
 const BUFFERS: usize = 64 * 1024;
@@ -49,6 +52,8 @@ pub(crate) enum Entrance {
     Tls(Arc<ArcSwap<Materials>>),
     /// Plain; every peer is this one sender.
     Plain(Rc<Identity>),
+    /// Messages are signed; a connection identifies nobody.
+    Signed(Rc<SignedEntrance>),
 }
 
 /// Kind of requests on a listener.
@@ -76,6 +81,7 @@ impl Listener {
     /// The runtime cannot use the socket.
     pub(crate) async fn run(self: Rc<Self>, bound: ListeningSocket) -> std::io::Result<()> {
         match bound {
+            ListeningSocket::Udp(socket) => self.run_quic(socket).await?,
             ListeningSocket::Tcp(listener) => {
                 let listener = TcpListener::from_std(listener)?;
                 let next = async || {
@@ -139,6 +145,7 @@ impl Listener {
                     this.speak_either(stream, identity, connection).await;
                 });
             }
+            Entrance::Signed(entrance) => self.take_guest(stream, from, Rc::clone(entrance), slot),
             Entrance::Tls(materials) => {
                 let materials = Arc::clone(materials);
                 let accounts = &self.worker.shared.accounts;

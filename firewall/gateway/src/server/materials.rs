@@ -27,6 +27,8 @@ use crate::fault::RunFault;
 use crate::local::card::CardKeys;
 use crate::server::own_certificates::{OwnCertificate, needed_usages, tls_addresses};
 use crate::server::pem_files::{fault, identity, read, roots};
+use crate::server::reply_signer::ReplySigner;
+use crate::server::route_files::RouteFiles;
 use presented::Presented;
 
 /// Material for TLS in both directions.
@@ -44,6 +46,10 @@ pub(crate) struct Materials {
     pub(crate) endpoints: OfRoutes<Shaker>,
     /// Keys that must have signed unchanged cards.
     pub(crate) card_keys: OfRoutes<Arc<CardKeys>>,
+    /// Contents of files that routes hold.
+    pub(crate) files: Arc<OfRoutes<RouteFiles>>,
+    /// Keys that sign the gateway's own messages, where messages are signed.
+    pub(crate) signers: OfRoutes<Arc<ReplySigner>>,
     /// Issuers whose tokens count as credentials.
     pub(crate) issuers: Arc<TokenIssuers>,
     /// The gateway's own certificates.
@@ -128,9 +134,30 @@ impl Materials {
             None => Ok(None),
         };
         let card_keys = of_routes(config, card_keys)?;
+        let files =
+            |route: &RouteConfig| RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files));
+        let files = Arc::new(of_routes(config, files)?);
+        let signers = of_routes(config, |route: &RouteConfig| match &route.iac.signing_key {
+            Some(file) => ReplySigner::load(file).map(|signer| {
+                tracing::info!(route = route.name, "refusals of the route are signed by {}", signer.name());
+                Some(Arc::new(signer))
+            }),
+            None => Ok(None),
+        })?;
         let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
         let issuers = Arc::new(issuers(config)?);
-        Ok(Self { peers, server, people, upstreams, endpoints, card_keys, issuers, own: own_certificates })
+        Ok(Self {
+            peers,
+            server,
+            people,
+            upstreams,
+            endpoints,
+            card_keys,
+            files,
+            signers,
+            issuers,
+            own: own_certificates,
+        })
     }
 }
 
@@ -274,6 +301,8 @@ pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
     let keys = config.tls.iter().map(|files| &files.key).chain(handshakes.map(|choice| &choice.key));
     let mut open: Vec<PathBuf> = keys
         .chain(&config.lock_secret)
+        .chain(config.routes.iter().flat_map(|route| &route.ldp.ldp_secrets).map(|secret| &secret.file))
+        .chain(config.routes.iter().flat_map(|route| &route.iac.signing_key))
         .chain(config.traces.iter().flat_map(|traces| &traces.headers))
         .chain(config.approvals.iter().flat_map(ApprovalsConfig::secrets))
         .filter(|path| is_open(path))

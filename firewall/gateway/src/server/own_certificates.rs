@@ -71,7 +71,7 @@ fn shows_certificate(route: &RouteConfig) -> bool {
 pub(crate) fn tls_addresses(config: &Config) -> Vec<IpAddr> {
     let address = |listen: Listen| match listen {
         Listen::Tcp(address) => Some(address.ip()),
-        Listen::Unix(_) => None,
+        Listen::Quic(_) | Listen::Unix(_) => None,
     };
     tls_listens(config).filter_map(address).collect()
 }
@@ -80,7 +80,7 @@ fn tls_listens(config: &Config) -> impl Iterator<Item = Listen> {
     let people = config.approvals.as_ref().map(|approvals| Listen::Tcp(approvals.listen));
     let admin = (!config.admin.ids.is_empty()).then_some(Listen::Tcp(config.admin.listen));
     let routes = config.routes.iter().flat_map(|route| {
-        let callers = route.plain_sender.is_none().then_some(&route.listen);
+        let callers = route.takes_certificates().then_some(&route.listen);
         let push = route.a2a.push.as_ref().filter(|push| !push.plain).map(|push| &push.listen);
         callers.into_iter().chain(push).cloned()
     });

@@ -17,6 +17,8 @@ const BACKLOG: i32 = 1024;
 pub enum ListeningSocket {
     /// A TCP listener.
     Tcp(std::net::TcpListener),
+    /// A socket of UDP, for QUIC.
+    Udp(std::net::UdpSocket),
     /// A listener of a Unix stream socket.
     Unix(std::os::unix::net::UnixListener),
 }
@@ -25,6 +27,7 @@ impl ListeningSocket {
     fn again(&self) -> std::io::Result<Self> {
         Ok(match self {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
+            Self::Udp(socket) => Self::Udp(socket.try_clone()?),
             Self::Unix(listener) => Self::Unix(listener.try_clone()?),
         })
     }
@@ -32,6 +35,7 @@ impl ListeningSocket {
     fn set_nonblocking(&self) -> std::io::Result<()> {
         match self {
             Self::Tcp(listener) => listener.set_nonblocking(true),
+            Self::Udp(socket) => socket.set_nonblocking(true),
             Self::Unix(listener) => listener.set_nonblocking(true),
         }
     }
@@ -40,6 +44,7 @@ impl ListeningSocket {
     fn address(&self) -> Option<Listen> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok().map(Listen::Tcp),
+            Self::Udp(socket) => socket.local_addr().ok().map(Listen::Quic),
             Self::Unix(listener) => {
                 listener.local_addr().ok()?.as_pathname().map(|path| Listen::Unix(path.to_owned()))
             }
@@ -134,7 +139,7 @@ impl Sockets {
 
 fn key(name: &str, listen: &Listen) -> String {
     match listen {
-        Listen::Tcp(address) if address.port() == 0 => format!("{name} {listen}"),
+        _ if listen.takes_free_port() => format!("{name} {listen}"),
         _ => listen.to_string(),
     }
 }
@@ -151,7 +156,7 @@ fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<ListeningSocket>,
     match listen {
         Listen::Tcp(address) => {
             let (mut all, mut address) = (Vec::with_capacity(cores), *address);
-            alone(address)?;
+            alone(address, Type::STREAM)?;
             for _ in 0..cores {
                 let listener = tcp(address)?;
                 address = listener.local_addr()?;
@@ -159,15 +164,27 @@ fn bind(listen: &Listen, cores: usize) -> std::io::Result<(Vec<ListeningSocket>,
             }
             Ok((all, Listen::Tcp(address)))
         }
+        Listen::Quic(address) => {
+            let (mut all, mut address) = (Vec::with_capacity(cores), *address);
+            alone(address, Type::DGRAM)?;
+            for _ in 0..cores {
+                let socket = udp(address)?;
+                address = socket.local_addr()?;
+                all.push(ListeningSocket::Udp(socket));
+            }
+            Ok((all, Listen::Quic(address)))
+        }
         Listen::Unix(path) => Ok((shared(ListeningSocket::Unix(unix(path)?), cores)?, listen.clone())),
     }
 }
 
 /// Refuses an address already in use. Cores share theirs, so the kernel would also share it with another gateway of this
 /// user. Chance would then select the policies for a message.
-fn alone(address: std::net::SocketAddr) -> std::io::Result<()> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
-    socket.set_reuse_address(true)?;
+fn alone(address: std::net::SocketAddr, kind: Type) -> std::io::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
+    if kind == Type::STREAM {
+        socket.set_reuse_address(true)?;
+    }
     socket.bind(&address.into())
 }
 
@@ -178,6 +195,14 @@ fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> 
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn udp(address: std::net::SocketAddr) -> std::io::Result<std::net::UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Transport::UDP))?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
     Ok(socket.into())
 }
 

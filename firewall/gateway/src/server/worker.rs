@@ -12,8 +12,10 @@ use semgate_inspect::{Peer, Route};
 use crate::config::McpOptions;
 use crate::control::metrics::RouteMetrics;
 use crate::local::card::Card;
+use crate::local::identity_card::Identity;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
+use crate::pipeline::bridge::Signed;
 use crate::pipeline::decision::Decisions;
 use crate::server::account::turns::Turns;
 use crate::server::shared::Shared;
@@ -35,6 +37,8 @@ pub(crate) struct RouteWorker {
     pub(crate) address: Address,
     pub(crate) pool: Pool,
     pub(crate) card: Card,
+    /// LDP: the delegate's pinned documents.
+    pub(crate) identity: Option<Identity>,
     pub(crate) decisions: Rc<Decisions>,
     /// Scheduler of this core.
     pub(crate) turns: Rc<Turns>,
@@ -53,6 +57,8 @@ pub(crate) struct RouteWorker {
     pub(crate) mcp: McpOptions,
     /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
+    /// Parts for signed messages, if the binding has them.
+    pub(crate) signed: Option<Rc<Signed>>,
     /// Course of the route's listeners.
     pub(crate) course: Course,
 }

@@ -197,6 +197,8 @@ impl Connector {
 
     async fn open(&self) -> Result<Connected, ConnectFault> {
         match &self.endpoint {
+            // no HTTP is spoken there
+            Endpoint::Quic(..) => Err(ConnectFault::Http),
             Endpoint::Unix(path) => {
                 let stream = self.core.reading(UnixStream::connect(path).await.map_err(ConnectFault::Io)?);
                 Ok(Connected { link: self.begin(stream).await?, met: Met::default() })

@@ -54,7 +54,7 @@ impl Normal {
 
 /// The host of an address as one who connects understands it, and as it is written; nothing for a socket of this machine.
 fn host(at: &Upstream) -> Option<(Option<Normal>, &str, u16)> {
-    let Endpoint::Tcp(host, port) = &at.endpoint else { return None };
+    let (Endpoint::Tcp(host, port) | Endpoint::Quic(host, port)) = &at.endpoint else { return None };
     let bracketed = host.contains(':').then(|| format!("[{host}]"));
     Some((Normal::parse(bracketed.as_ref().unwrap_or(host)), host, *port))
 }

@@ -5,6 +5,7 @@ pub mod agent;
 pub mod authority;
 pub mod grpc;
 pub mod h2;
+pub mod iac;
 pub mod pki;
 
 use std::io::{Read, Write};
@@ -181,7 +182,7 @@ impl Gateway {
     pub fn port(&self, route: &str) -> u16 {
         let route = self.bound.routes.iter().find(|bound| bound.name == route).unwrap();
         match &route.listen {
-            Listen::Tcp(address) => address.port(),
+            Listen::Tcp(address) | Listen::Quic(address) => address.port(),
             Listen::Unix(_) => panic!("not a port"),
         }
     }

@@ -10,6 +10,7 @@ mod follow;
 mod grpc;
 mod half_closed;
 mod http2;
+mod iac;
 mod obligations;
 mod path;
 mod peers;

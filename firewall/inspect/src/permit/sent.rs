@@ -3,6 +3,7 @@
 use crate::{
     answer_right::AnswerRight,
     clarify::Question,
+    dialogues::Live,
     facts::Facts,
     inspection::Peer,
     mcp_session::Asking,
@@ -16,7 +17,9 @@ use crate::{
 };
 use semgate_approvals::Approved;
 use semgate_contexts::Digest;
-use semgate_protocol::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
+use semgate_protocol::{
+    Asked, Binding, Call, Echo, Message, OwnThread, PayloadMode, RpcId, SessionStep, a2a::Operation, mcp,
+};
 use std::sync::Arc;
 
 /// The remains of a spent permit, which the reply is judged against. Boxed, since it moves from stage to
@@ -70,9 +73,31 @@ pub struct RequestFacts {
     pub(crate) delivery: Option<Arc<str>>,
     /// Approval by people, to be used before the request is forwarded.
     pub(crate) approved: Option<Approved>,
+    /// Session and task of the request.
+    pub(crate) live: Live,
+    /// The terms of the session that the request proposes.
+    pub(crate) proposed: Option<Proposed>,
     /// Remaining limits of the caller.
     pub(crate) quotas: Vec<Quota>,
     pub(crate) facts: Facts,
+}
+
+/// The terms of a proposed session.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposed {
+    pub(crate) modes: Vec<PayloadMode>,
+    /// The longest life without use, in seconds.
+    pub(crate) ttl: Option<u64>,
+    /// The lock beside the claimed context; none if the proposal claims none.
+    pub(crate) claims: Option<Option<String>>,
+}
+
+impl Proposed {
+    pub(crate) fn of(message: &Message<'_>) -> Option<Self> {
+        let SessionStep::Propose(terms) = &message.dialogue.step else { return None };
+        let claims = message.claims.first().map(|claim| claim.lock.map(str::to_owned));
+        Some(Self { modes: terms.modes.clone(), ttl: terms.ttl, claims })
+    }
 }
 
 /// Page token and page size of a list request.
@@ -189,6 +214,11 @@ impl Sent {
     /// The requested operation of A2A.
     pub fn operation(&self) -> Option<Operation> {
         self.asked.as_ref().map(|asked| asked.operation)
+    }
+
+    /// Texts of the request that an answer of the gateway repeats, in bindings that have them.
+    pub fn echo(&self) -> Option<&Echo> {
+        self.facts.echo.as_deref()
     }
 
     /// Binding of the request.

@@ -4,7 +4,7 @@ use crate::{
     Code, Direction, Refusal, generation::Named, inspection::Inspection, negotiated_terms::InSession,
 };
 use semgate_negotiation::LockQuestion;
-use semgate_protocol::{Instance, Message, Vocabulary};
+use semgate_protocol::{Instance, Message, SessionStep, Vocabulary};
 
 /// Concepts of a handshake, which need no lock.
 const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
@@ -23,7 +23,7 @@ pub(super) fn is_handshake(case: &Inspection<'_>, message: &Message<'_>, named: 
 /// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
 pub(super) fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
     let handshake = is_handshake(case, message, named);
-    let held = message.claims.iter().any(|claim| claim.lock.is_some());
+    let held = locks(case, message).next().is_some();
     let waived = handshake || held || case.protocol().waives_lock(message);
     if !case.route.options.require_lock || case.direction == Direction::Reply || waived {
         return Ok(());
@@ -45,6 +45,15 @@ pub(super) fn two_models() -> Refusal {
     .with_hint("send a message under the lock of one session, and answer under the lock of the request")
 }
 
+/// The locks of a message: its own, and that of its open session.
+fn locks<'m>(case: &Inspection<'m>, message: &'m Message<'_>) -> impl Iterator<Item = &'m str> {
+    let claim =
+        case.live.and_then(|live| live.dialogue.as_ref()).and_then(|dialogue| dialogue.claim.as_ref());
+    let submits = matches!(message.dialogue.step, SessionStep::Submit(_));
+    let of_session = claim.filter(|_| submits).and_then(|claim| claim.lock.as_deref());
+    message.claims.iter().filter_map(|claim| claim.lock).chain(of_session)
+}
+
 /// The session of the message; its lock end is the earliest of all locks. None without a lock.
 pub(super) fn lock(
     case: &Inspection<'_>,
@@ -58,7 +67,7 @@ pub(super) fn lock(
         Direction::Reply => (case.receiver, case.sender.id()),
     };
     let authority = case.generation.source_of(named.urn().line()).map(|source| source.view().authority());
-    for lock in message.claims.iter().filter_map(|claim| claim.lock) {
+    for lock in locks(case, message) {
         let question = LockQuestion {
             lock,
             initiator,

@@ -12,7 +12,7 @@ pub(super) fn of_content(case: &Inspection<'_>, message: &Message<'_>) -> Result
         PartySide::Sender if !is(case, party, case.sender.id()) => {
             let reason = "an agent that the content names as the sender is not the verified peer";
             Err(Refusal::new(Code::SenderMismatch, reason)
-                .with_hint("name the id of your own certificate, or its alias")
+                .with_hint("name your own verified id, or its alias")
                 .with_detail(format!("the verified peer is `{}`", case.sender.id())))
         }
         PartySide::Receiver if !is(case, party, case.receiver) && !is_group(case, party) => {
@@ -25,10 +25,10 @@ pub(super) fn of_content(case: &Inspection<'_>, message: &Message<'_>) -> Result
     })
 }
 
-/// True of the id of an agent, of its alias, and of its name in the format.
+/// True of the id of an agent, of its alias, and of its name in the binding or format.
 fn is(case: &Inspection<'_>, party: &Party<'_>, id: &str) -> bool {
     let agent = || case.generation.policies().agent(id);
-    party.name == id || agent().is_some_and(|agent| agent.is_named(party.format.as_str(), party.name))
+    party.name == id || agent().is_some_and(|agent| agent.is_named(party.names, party.name))
 }
 
 /// True of a group that the receiver is a member of.

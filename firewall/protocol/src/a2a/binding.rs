@@ -62,6 +62,8 @@ impl<T: Transport> A2a<T> {
         stream: StreamRules::Task,
         calls_tools: false,
         answered_here: false,
+        signs_messages: false,
+        answers_freely: false,
         names_context_in_replies: false,
         claim_hint: "",
         version_hint: VERSION_HINT,

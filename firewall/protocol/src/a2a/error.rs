@@ -196,10 +196,12 @@ impl ProtocolError {
             (FaultKind::VersionUnsupported, _) => VersionNotSupported,
             (_, Form::Rest(_) | Form::Grpc(_)) => InvalidParams,
             // a batch, a member of the envelope, or its params
-            (_, Form::JsonRpc | Form::Native | Form::A2h(..)) => match fault.path.strip_prefix("/params") {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => InvalidParams,
-                _ => InvalidRequest,
-            },
+            (_, Form::JsonRpc | Form::Native | Form::A2h(..) | Form::Ldp(_)) => {
+                match fault.path.strip_prefix("/params") {
+                    Some(rest) if rest.is_empty() || rest.starts_with('/') => InvalidParams,
+                    _ => InvalidRequest,
+                }
+            }
         }
     }
 }

@@ -17,7 +17,6 @@ mod schema;
 mod shape;
 mod status;
 mod value;
-mod wire;
 
 use super::{Operation, binding::Transport};
 use crate::{FaultKind, MessageFault, RequestBytes, member::Read};

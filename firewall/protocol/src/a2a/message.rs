@@ -5,10 +5,11 @@ use super::{
     part,
 };
 use crate::{
-    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
+    Message, MessageFault, OwnThread, Piece, PieceOf,
+    claim::{self, Claimed, Row},
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
-use semgate_contexts::{Performative, PerformativeSet, json::Json};
+use semgate_contexts::{Performative, json::Json};
 
 /// The most extensions that one message or artifact may list.
 const MAX_EXTENSIONS: usize = 16;
@@ -27,19 +28,6 @@ impl Role {
             (false, "ROLE_AGENT") | (true, "agent") => Some(Self::Agent),
             _ => None,
         }
-    }
-}
-
-/// A row of the mapping table: the default performative, and those that metadata may choose.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub default: Performative,
-    pub allowed: PerformativeSet,
-}
-
-impl Row {
-    pub const fn only(performative: Performative) -> Self {
-        Self { default: performative, allowed: PerformativeSet::EMPTY.with(performative) }
     }
 }
 
@@ -127,14 +115,6 @@ pub(super) fn spoken<'j>(
     Ok(speech.performative)
 }
 
-/// The performative of a claim.
-#[derive(Clone, Copy)]
-pub(super) struct Claimed {
-    pub performative: Performative,
-    /// True if the claim names it.
-    pub chosen: bool,
-}
-
 /// Checks the `kind` of a 0.3 object.
 pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     if json.as_str() == Some(expected) {
@@ -165,13 +145,10 @@ pub(super) fn claim<'j>(
     }
     let read = match claim_json {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
-        Some(value) => claimed(
-            value,
-            &format!("{path}/{}", frame.reading.extension),
-            frame.location(location),
-            row,
-            out,
-        )?,
+        Some(value) => {
+            let path = format!("{path}/{}", frame.reading.extension);
+            claim::read(value, &path, frame.location(location), row, out)?
+        }
         None => unclaimed,
     };
     let more = members.len() > usize::from(claim_json.is_some());
@@ -179,43 +156,6 @@ pub(super) fn claim<'j>(
         frame.say(METADATA, members, read.performative, &path, out)?;
     }
     Ok(read)
-}
-
-fn claimed<'j>(
-    json: &'j Json<'j>,
-    path: &str,
-    location: &'static str,
-    row: Row,
-    out: &mut Message<'j>,
-) -> Read<Claimed> {
-    let (mut urn, mut digest, mut lock, mut choice) = (None, None, None, None);
-    for (key, value) in object(json, path)?.iter() {
-        match key {
-            "context" => urn = Some(string(value, path, key)?),
-            "digest" => digest = Some(string(value, path, key)?),
-            "lock" => lock = Some(id(value, path, key)?),
-            "performative" => choice = Some(chosen(string(value, path, key)?, path, row)?),
-            _ => return unknown(path, key),
-        }
-    }
-    if let Some(urn) = urn {
-        out.claims.push(Claim { urn, digest, lock, location });
-    } else if digest.is_some() || lock.is_some() {
-        return Err(MessageFault::malformed(path, "holds a digest or lock without a context"));
-    }
-    Ok(Claimed { performative: choice.unwrap_or(row.default), chosen: choice.is_some() })
-}
-
-/// F0-10: the mapping decides; metadata chooses only among what its row allows.
-fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
-    let performative = text.parse::<Performative>().map_err(|_| {
-        MessageFault::malformed(at(path, "performative"), "is not one of the eleven performatives")
-    })?;
-    if row.allowed.contains(performative) {
-        Ok(performative)
-    } else {
-        Err(MessageFault::malformed(at(path, "performative"), "is not allowed here"))
-    }
 }
 
 /// Checks the extension list. It may name the claim's extension and, where data is admitted, others, whose content is

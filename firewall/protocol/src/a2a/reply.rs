@@ -4,12 +4,13 @@ use super::{
     AgentError, Operation,
     frame::{Frame, Judged, rpc_version},
     list,
-    message::{self, Role, Row},
+    message::{self, Role},
     names::KNOWN,
     part, push,
     state::Chunk,
     task,
 };
+use crate::claim::Row;
 use crate::{
     Asked, Binding, Form, Message, MessageFault, OwnThread, Reading, Reply, RpcId,
     member::{Read, array, at, id, identifier, object, prefer_duplicate, required, string, unknown},

@@ -3,11 +3,12 @@
 use super::{
     Operation,
     frame::{Frame, rpc_version},
-    message::{self, Role, Row},
+    message::{self, Role},
     names::KNOWN,
     params::{self, count, flag},
     part, push,
 };
+use crate::claim::Row;
 use crate::{
     Binding, Call, FaultKind, Form, Message, MessageFault, Reading, RpcId,
     member::{Read, at, object, prefer_duplicate, required, string, unknown},
@@ -49,7 +50,7 @@ pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
 /// member that is missing, unknown, of the wrong form or there twice.
 pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
     let read = match call.form {
-        Form::Native | Form::JsonRpc | Form::A2h(..) => envelope(json, call, reading),
+        Form::Native | Form::JsonRpc | Form::A2h(..) | Form::Ldp(_) => envelope(json, call, reading),
         Form::Rest(operation) | Form::Grpc(operation) => {
             let frame = Frame { version: call.version, reading, rpc: false };
             if call.version == super::Version::V03 {

@@ -1,6 +1,7 @@
 //! Task states, and the artifact pieces that events bring.
 
-use super::{Version, message::Row};
+use super::Version;
+use crate::claim::Row;
 use semgate_contexts::{
     Performative::{self, Accept, Agree, CounterPropose, Inform, Propose, Query, Refuse, Reject},
     PerformativeSet,

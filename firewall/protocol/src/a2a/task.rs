@@ -3,11 +3,12 @@
 use super::{
     State,
     frame::{Frame, Judged, Voice, note, pointer},
-    message::{self, Role, Row},
+    message::{self, Role},
     part,
     reply::ANSWER,
     request,
 };
+use crate::claim::Row;
 use crate::{
     Admit, Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, object, required, string, unknown},

@@ -19,7 +19,6 @@ mod methods_03;
 mod parts;
 mod python;
 mod random;
-pub(super) use random::cases;
 mod results;
 mod send;
 

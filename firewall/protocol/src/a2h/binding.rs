@@ -30,6 +30,8 @@ impl Protocol for A2h {
             calls_tools: false,
             names_context_in_replies: false,
             answered_here: true,
+            signs_messages: false,
+            answers_freely: false,
             claim_hint: "",
             version_hint: "send `a2h_version` 1.0",
             form_hint: "send exactly the members that docs/spec/a2h-binding.md lists, and nothing else",

@@ -213,7 +213,7 @@ fn every_answer_has_the_form_of_its_dialect() {
 fn a_reply_is_one_answer_of_the_gateway() {
     let reply = |text: &str| {
         let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
-        let to = crate::ReplyTo { a2a: None, mcp: None, in_stream: false };
+        let to = crate::ReplyTo { a2a: None, mcp: None, in_stream: false, echo: None };
         match Binding::A2h.protocol().reply(&json, &to, &reading()) {
             Ok(crate::Reply::Message(message)) => {
                 Ok((message.instances[0].name.to_owned(), message.performative.as_str()))

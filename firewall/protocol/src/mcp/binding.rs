@@ -27,6 +27,8 @@ impl Protocol for Mcp {
             stream: StreamRules::Server,
             calls_tools: true,
             answered_here: false,
+            signs_messages: false,
+            answers_freely: false,
             names_context_in_replies: false,
             claim_hint: " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
             version_hint: "name a version of MCP that this address supports: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`",

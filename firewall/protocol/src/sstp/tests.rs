@@ -108,7 +108,9 @@ fn spoken(l9: &Value) -> (String, Performative, usize) {
         let message = read.unwrap();
         let instance = message.instances.last().unwrap();
         assert_eq!(instance.performative, message.performative);
-        let [Otherwise { instance: 1, format: ContentFormat::Sstp, term }] = message.otherwise[..] else {
+        let [Otherwise { instance: 1, of: Vocabulary::Format(ContentFormat::Sstp), term }] =
+            message.otherwise[..]
+        else {
             panic!("{:?}", message.otherwise)
         };
         let header = &message.instances[0];
@@ -161,7 +163,7 @@ fn the_sender_and_the_recipients_are_noted_and_other_actors_are_not() {
     let bargain = l9("SAB", "contingency", sab(negotiation(), json!({})));
     let mut origin_alone = bargain.clone();
     origin_alone["header"]["participants"]["actors"] = json!([{"id": "x", "role": "participant"}]);
-    let party = |name, side| Party { name, side, format: ContentFormat::Sstp };
+    let party = |name, side| Party { name, side, names: "sstp" };
     let one = party("spiffe://a.test/agent/one", PartySide::Sender);
     let two = party("spiffe://a.test/agent/two", PartySide::Receiver);
     for (l9, parties) in [(bargain, vec![one, two]), (origin_alone, vec![one])] {

@@ -32,10 +32,15 @@ pub struct AgentEntry {
 }
 
 impl AgentEntry {
-    /// Returns true if the agent may write this as its name in this binding: its id, its alias, or its name there.
+    /// Returns true if the agent may write this as its name in this binding: its id, its alias, its name there, or one of
+    /// its keys there in hexadecimal digits.
     #[must_use]
     pub fn is_named(&self, binding: &str, name: &str) -> bool {
-        self.id == name || self.alias.as_deref() == Some(name) || self.name_in(binding) == Some(name)
+        let is_key = || self.keys.iter().any(|key| key.binding == binding && key.hex() == name);
+        self.id == name
+            || self.alias.as_deref() == Some(name)
+            || self.name_in(binding) == Some(name)
+            || (name.len() == HEX_DIGITS && is_key())
     }
 
     /// The agent's own name in this binding.
@@ -44,6 +49,9 @@ impl AgentEntry {
         self.names.iter().find(|named| named.binding == binding).map(|named| named.name.as_str())
     }
 }
+
+/// Digits of a key.
+const HEX_DIGITS: usize = 64;
 
 /// The members of an entry.
 const MEMBERS: [&str; 7] = ["id", "alias", "names", "keys", "groups", "credentials", "disabled"];

@@ -32,6 +32,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A request for the agent card.
     Card,
+    /// A request for a document about the agent, which the gateway keeps.
+    Document(Call),
     /// A request for the metadata of the protected resource at this path.
     Metadata(String),
     /// A request for a WebSocket.

@@ -29,12 +29,14 @@ const AT: Now = Now { unix: NOW, monotonic_ms: 0 };
 fn materials(roots: Roots) -> Materials {
     let domain = TrustDomain::parse("semgate.test").unwrap();
     Materials {
+        signers: Default::default(),
         peers: Arc::new(PeerRoots::new().with(domain, roots)),
         server: None,
         people: None,
         upstreams: Default::default(),
         endpoints: Default::default(),
         card_keys: Default::default(),
+        files: Default::default(),
         issuers: Arc::new(TokenIssuers::default()),
         own: Vec::new(),
     }

@@ -3,9 +3,13 @@
 use super::{
     print::Printer,
     shape::{Count, Field, Kind, Shape},
+};
+use crate::{
+    FaultKind, MessageFault,
+    member::Read,
+    pointer::plain,
     wire::{Raw, Wire, int32},
 };
-use crate::{FaultKind, MessageFault, member::Read, pointer::plain};
 
 /// The fault of a singular field that is present twice: readers keep the last, merge, or refuse.
 const TWICE: &str = "is present twice";

@@ -5,13 +5,15 @@ use super::{
     shape::{Count, Field, Kind, Shape},
     value::seconds_of,
 };
-use crate::{MessageFault, member::Read};
+use crate::{
+    MessageFault,
+    member::Read,
+    wire::{bytes, tag, varint_field},
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use semgate_contexts::json::{Json, Object};
 
-const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
-const BYTES: u8 = 2;
 
 /// The bytes of one message. Fields are in the order of their numbers' table, so the same JSON gives the same bytes.
 pub(super) fn message(shape: &Shape, json: &Json<'_>) -> Read<Vec<u8>> {
@@ -147,29 +149,4 @@ fn text<'j>(json: &'j Json<'_>) -> Read<&'j str> {
 
 fn fault(what: &'static str) -> MessageFault {
     MessageFault::malformed("", what)
-}
-
-fn tag(number: u32, wire: u8, out: &mut Vec<u8>) {
-    varint(u64::from(number) << 3 | u64::from(wire), out);
-}
-
-/// A field of text, bytes or a message.
-pub(super) fn bytes(number: u32, value: &[u8], out: &mut Vec<u8>) {
-    tag(number, BYTES, out);
-    varint(value.len() as u64, out);
-    out.extend_from_slice(value);
-}
-
-/// A field with a number.
-pub(super) fn varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
-    tag(number, VARINT, out);
-    varint(value, out);
-}
-
-fn varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push((value & 0x7f) as u8);
 }

@@ -1,10 +1,7 @@
 //! `google.rpc.Status`: the error of a call (A2A 1.0 §10.6).
 
-use super::{
-    super::AgentError,
-    encode::{bytes, varint_field},
-    wire::{Raw, Wire},
-};
+use super::super::AgentError;
+use crate::wire::{Raw, Wire, bytes, varint_field};
 
 /// The domain of the errors that A2A defines.
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";

@@ -4,9 +4,12 @@ use super::{
     decode::{inside, one, repeated, singles, twice, utf8, wire_type},
     print::Printer,
     shape::Kind,
+};
+use crate::{
+    MessageFault,
+    member::Read,
     wire::{Raw, int32},
 };
-use crate::{MessageFault, member::Read};
 
 /// The range of a `Timestamp` in seconds relative to the epoch: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;

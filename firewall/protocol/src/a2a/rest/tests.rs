@@ -208,7 +208,7 @@ fn a_query_parameter_twice_or_of_another_operation_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(crate::a2a::tests::cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn fuzz_rest_paths_and_queries_give_strict_json_or_a_fault(

@@ -79,11 +79,6 @@ fn objects(value: &Value, path: String, out: &mut Vec<String>) {
     }
 }
 
-/// `SEMGATE_FUZZ_CASES`, 256 without it.
-pub(in crate::a2a) fn cases() -> u32 {
-    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
-}
-
 fn every_reader(json: &Json<'_>) {
     for reading in [&STRICT, &OPEN] {
         for version in [Version::V03, Version::V10] {
@@ -105,7 +100,7 @@ fn every_reader(json: &Json<'_>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn fuzz_no_json_makes_the_binding_panic(value in arbitrary()) {

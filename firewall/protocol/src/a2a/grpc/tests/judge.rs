@@ -11,11 +11,6 @@ use prost_reflect::{
 use semgate_contexts::json;
 use std::collections::HashMap;
 
-/// `SEMGATE_FUZZ_CASES`, 256 without it.
-fn cases() -> u32 {
-    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
-}
-
 /// Every message type that is asked with or answers.
 fn roots() -> Vec<(&'static Shape, MessageDescriptor)> {
     let service = POOL.get_service_by_name(super::super::SERVICE).unwrap();
@@ -134,7 +129,7 @@ fn accepted_means_the_same(shape: &Shape, message: &MessageDescriptor, bytes: &[
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases()))]
 
     #[test]
     fn fuzz_every_message_becomes_the_json_that_the_judge_makes(choices in prop::collection::vec(any::<u16>(), 0..400)) {

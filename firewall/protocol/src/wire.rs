@@ -1,15 +1,15 @@
 //! The protobuf wire format, read so that no two readers can differ: one spelling of each number, and nothing that proto3 does
-//! not have.
+//! not have. Written in the same spelling.
 
 /// The highest number that a field can have.
 const MAX_FIELD: u64 = (1 << 29) - 1;
 
 /// A fault of bytes, in words that quote none of them.
-pub(super) type Wrong = &'static str;
+pub(crate) type Wrong = &'static str;
 
 /// The payload of one field.
 #[derive(Clone, Copy)]
-pub(super) enum Raw<'b> {
+pub(crate) enum Raw<'b> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'b [u8]),
@@ -17,7 +17,7 @@ pub(super) enum Raw<'b> {
 }
 
 /// A reader over the fields of one message.
-pub(super) struct Wire<'b>(pub &'b [u8]);
+pub(crate) struct Wire<'b>(pub &'b [u8]);
 
 impl<'b> Wire<'b> {
     /// The next field with its number, `None` at the end.
@@ -84,6 +84,35 @@ impl<'b> Wire<'b> {
 const CUT: Wrong = "ends in the middle of a field";
 
 /// A 32-bit number. `None` for a number that fits only when it is cut.
-pub(super) fn int32(varint: u64) -> Option<i32> {
+pub(crate) fn int32(varint: u64) -> Option<i32> {
     i32::try_from(varint.cast_signed()).ok()
+}
+
+const VARINT: u8 = 0;
+const BYTES: u8 = 2;
+
+/// Writes the tag of a field: its number and wire type.
+pub(crate) fn tag(number: u32, wire: u8, out: &mut Vec<u8>) {
+    varint(u64::from(number) << 3 | u64::from(wire), out);
+}
+
+/// Writes a field of text, bytes or a message.
+pub(crate) fn bytes(number: u32, value: &[u8], out: &mut Vec<u8>) {
+    tag(number, BYTES, out);
+    varint(value.len() as u64, out);
+    out.extend_from_slice(value);
+}
+
+/// Writes a field with a number.
+pub(crate) fn varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
+    tag(number, VARINT, out);
+    varint(value, out);
+}
+
+fn varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push((value & 0x7f) as u8);
 }

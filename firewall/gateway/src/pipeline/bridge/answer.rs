@@ -1,0 +1,91 @@
+//! Messages of the agent on their way to the caller.
+
+use bytes::Bytes;
+use semgate_contexts::Performative;
+use semgate_inspect::{Answered, Code, Delivered, Direction, Peer, Refusal, Written, refused_reply};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::end::{self, BridgeEnd};
+use super::keys::{self, NoMessage};
+use super::{BINDING, Bridge, Fault, send};
+use crate::clock::unix_now;
+use crate::pipeline::exchange::{Exchange, stopped_reply};
+use crate::pipeline::gateway_refusals::{invalid, no_audit};
+use crate::pipeline::record::Outcome;
+use crate::server::carrier::{CarriedFrame, FrameReader};
+
+impl Bridge {
+    /// Relays everything from the agent, once its connection is open.
+    pub(super) async fn answer(&self, comes: oneshot::Receiver<FrameReader>) -> BridgeEnd {
+        let Ok(mut from) = comes.await else { return std::future::pending().await };
+        let bounds = self.bounds();
+        loop {
+            let carried = match from.next(&bounds).await {
+                Ok(carried) => carried,
+                Err(fault) => return end::of_agent(fault),
+            };
+            self.last_frame.set(Instant::now());
+            self.worker.turns.unit().await;
+            let exchange = self.exchange(self.decision.get());
+            let outcome = match self.reply(&exchange, carried) {
+                Ok(body) => {
+                    let time = self.worker.shared.limits.write_timeout;
+                    send(&self.caller, &body, time).await.map_err(|_| BridgeEnd::Left)
+                }
+                Err(Fault::Refused(stopped)) => {
+                    let about = self.last.borrow().clone();
+                    self.tell(&exchange, &stopped, &about).await
+                }
+                Err(Fault::Ends(end)) => Err(end),
+            };
+            if let Err(end) = outcome {
+                return end;
+            }
+        }
+    }
+
+    /// Judges and records one message of the agent.
+    fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Fault> {
+        let facts = || exchange.bare_facts(Direction::Reply);
+        self.judged_reply(exchange, carried).map_err(|refusal| stopped_reply(refusal, facts()).into())
+    }
+
+    fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Refusal> {
+        let shared = &self.worker.shared;
+        self.hears().map_err(|refusal| refusal.with_delivered(Delivered::Yes))?;
+        let generation = shared.inspector.generation();
+        let signed = keys::signed(carried, &self.bounds(), generation.policies(), unix_now());
+        drop(generation);
+        let signed = signed.map_err(|why| match why {
+            NoMessage::Framing(refusal) | NoMessage::Refused(refusal, _) => refused_reply(refusal),
+        })?;
+        if *signed.agent != *self.worker.route.receiver {
+            let refusal =
+                Refusal::new(Code::SenderMismatch, "the message is not signed by the route's receiver")
+                    .with_hint("sign answers with a key of the receiver");
+            return Err(refused_reply(refusal));
+        }
+        let judged = signed.frame.judged(&shared.limits.json());
+        let judged = judged.map_err(|fault| refused_reply(Refusal::of_message(&fault, BINDING)))?;
+        let answered = Answered { body: signed.frame.bytes().clone(), judged };
+        let replier = Peer::signed(&signed.agent);
+        let permit = {
+            let mut exchanges = self.exchanges.borrow_mut();
+            shared.inspector.inspect_said(&mut exchanges, &replier, answered, shared.now())?
+        };
+        if permit.written() == Written::ByGateway {
+            return Err(
+                invalid("the gateway cannot rewrite a signed answer").with_facts(permit.facts().clone())
+            );
+        }
+        if exchange.record(Outcome::Allowed, permit.facts().clone()).is_err() {
+            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
+        }
+        if permit.facts().performative != Some(Performative::Agree) {
+            self.awaits.set(false);
+        }
+        self.worker.metrics.allowed(Direction::Reply, exchange.began.elapsed().as_secs_f64());
+        Ok(permit.spend().1)
+    }
+}

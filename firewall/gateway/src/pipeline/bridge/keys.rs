@@ -1,0 +1,114 @@
+//! The sender of a signed message: the agent whose key verifies it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use data_encoding::HEXLOWER_PERMISSIVE;
+use semgate_inspect::{Code, Refusal};
+use semgate_policies::{AgentEntry, Policies};
+use semgate_protocol::iac::{Frame, FrameLimits, inflate};
+
+use super::{BINDING, ZSTD_WINDOW};
+use crate::server::carrier::{CarriedFrame, FrameBounds};
+use crate::server::reply_signer::AnsweredMessage;
+
+/// A message whose signature was verified.
+pub(super) struct SignedFrame {
+    pub(super) frame: Frame,
+    /// Id of the agent whose key verified it.
+    pub(super) agent: Arc<str>,
+    pub(super) key: [u8; 32],
+}
+
+/// The reason why a frame is no message of a known agent.
+pub(super) enum NoMessage {
+    /// Its compression or size: nothing behind it is trusted.
+    Framing(Refusal),
+    /// One message, with as much as is known of it.
+    Refused(Refusal, AnsweredMessage),
+}
+
+/// Opens a frame, reads its message, and verifies the signature.
+pub(super) fn signed(
+    carried: CarriedFrame,
+    bounds: &FrameBounds,
+    policies: &Policies,
+    now: u64,
+) -> Result<SignedFrame, NoMessage> {
+    let protobuf = opened(carried, bounds).map_err(NoMessage::Framing)?;
+    let unknown = AnsweredMessage::default();
+    let frame = Frame::read(protobuf)
+        .map_err(|fault| NoMessage::Refused(Refusal::of_message(&fault, BINDING), unknown))?;
+    match verified(policies, &frame, now) {
+        Ok((agent, key)) => Ok(SignedFrame { frame, agent, key }),
+        Err(refusal) => {
+            let about = about(&frame);
+            Err(NoMessage::Refused(refusal, about))
+        }
+    }
+}
+
+/// The protobuf of a frame.
+fn opened(carried: CarriedFrame, bounds: &FrameBounds) -> Result<Bytes, Refusal> {
+    if !carried.compressed {
+        return Ok(carried.bytes);
+    }
+    let limits = FrameLimits { compressed: bounds.compressed, inflated: bounds.plain, window: ZSTD_WINDOW };
+    let opened = inflate(&carried.bytes, &limits);
+    opened.map(Bytes::from).map_err(|fault| {
+        Refusal::of_message(&fault, BINDING)
+            .with_hint("send one zstd frame, as docs/spec/iac-binding.md says")
+    })
+}
+
+/// The message as a reply refers to it.
+pub(super) fn about(frame: &Frame) -> AnsweredMessage {
+    AnsweredMessage {
+        from: frame.from().to_owned(),
+        msg_id: Some(frame.msg_id()),
+        session_id: frame.session_id(),
+    }
+}
+
+/// The agent that `from` names, and its key that verifies the message. The keys of other agents are never tried.
+///
+/// # Errors
+/// `sender_mismatch`, the same for an unknown name and a wrong key.
+fn verified(policies: &Policies, frame: &Frame, now: u64) -> Result<(Arc<str>, [u8; 32]), Refusal> {
+    let none = || {
+        Refusal::new(Code::SenderMismatch, "no present key of the sender that the message names verifies it")
+            .with_hint("sign it with a key that `entities.json` lists for the name in `from`")
+    };
+    let entry = named(policies, frame.from()).ok_or_else(none)?;
+    let mut present = present(entry, now);
+    let key = present.find(|key| frame.verify(key).is_some()).ok_or_else(none)?;
+    Ok((entry.id.as_str().into(), key))
+}
+
+/// The agent with this name, or with this key in hex.
+fn named<'p>(policies: &'p Policies, name: &str) -> Option<&'p AgentEntry> {
+    let binding = BINDING.as_str();
+    policies.by_name(binding, name).or_else(|| {
+        let key = HEXLOWER_PERMISSIVE.decode(name.as_bytes()).ok()?;
+        policies.by_key(binding, key.try_into().ok()?)
+    })
+}
+
+/// Keys of an agent that count now.
+fn present(entry: &AgentEntry, now: u64) -> impl Iterator<Item = [u8; 32]> {
+    let of_binding = entry.keys.iter().filter(|key| key.binding == BINDING.as_str());
+    of_binding.filter(move |key| key.not_after.is_none_or(|last| now <= last)).map(|key| key.key)
+}
+
+/// Checks that a key of an agent still counts.
+///
+/// # Errors
+/// `sender_mismatch`.
+pub(super) fn still(policies: &Policies, agent: &str, key: [u8; 32], now: u64) -> Result<(), Refusal> {
+    let entry = policies.agent(agent).filter(|entry| !entry.disabled);
+    if entry.is_some_and(|entry| present(entry, now).any(|known| known == key)) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::SenderMismatch, "the key of this connection no longer counts")
+        .with_hint("connect again and sign with a present key"))
+}
