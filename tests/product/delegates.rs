@@ -46,7 +46,8 @@ fn a_pinned_card_is_read_again_at_sighup_and_only_the_delegates_own_is_shown() {
     let pinned = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, pinned.replace("\"sample-1\"", "\"sample-2\"")).unwrap();
     hang_up(&up);
-    let refused = wait_for("the new card", || Some(call(&up, &["--card"])).filter(|(status, _)| *status != 0));
+    let refused =
+        wait_for("the new card", || Some(call(&up, &["--card"])).filter(|(status, _)| *status != 0));
     assert_eq!((refused.0, &refused.1["code"]), (3, &"upstream_invalid".into()), "{}", refused.1);
     std::fs::write(&path, "{}").unwrap();
     hang_up(&up);
