@@ -6,6 +6,7 @@ mod approvals;
 mod common;
 mod golden;
 mod iac;
+mod ldp;
 mod learnt;
 mod locks;
 mod mcp;
