@@ -55,8 +55,8 @@ impl Delegate<'_> {
             "trust_domain": "default",
             "l9_context": {"context": urn},
         });
-        let body = json!({"type": "SESSION_PROPOSE", "config": config});
-        let propose = self.envelope(&message_id(), self.url, body);
+        let proposal = json!({"type": "SESSION_PROPOSE", "config": config});
+        let propose = self.envelope(&message_id(), self.url, proposal);
         let reply = self.post(&propose).await?;
         let outcome = of_envelope(&reply);
         let accepted = body(&reply);
