@@ -55,11 +55,12 @@ impl Delegate<'_> {
             "trust_domain": "default",
             "l9_context": {"context": urn},
         });
-        let propose = self.envelope("", self.url, json!({"type": "SESSION_PROPOSE", "config": config}));
+        let proposal = json!({"type": "SESSION_PROPOSE", "config": config});
+        let propose = self.envelope(&message_id(), self.url, proposal);
         let reply = self.post(&propose).await?;
         let outcome = of_envelope(&reply);
-        let body = body(&reply);
-        let opened = body.get("session_id").and_then(Value::as_str);
+        let accepted = body(&reply);
+        let opened = accepted.get("session_id").and_then(Value::as_str);
         Ok(match opened.filter(|_| outcome.verdict == "ALLOWED") {
             Some(id) => Ok(DelegateSession { id: id.to_owned(), delegate }),
             None => Err(outcome),
