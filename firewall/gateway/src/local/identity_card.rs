@@ -117,7 +117,7 @@ fn members(bytes: &[u8]) -> Option<Map<String, Value>> {
 }
 
 fn canonical_form(members: &Map<String, Value>) -> Option<Vec<u8>> {
-    canonical::jcs(&Value::Object(members.clone())).ok().map(Into::into)
+    canonical::jcs(&Value::Object(members.clone())).ok()
 }
 
 /// The card of one route on one core.
