@@ -106,9 +106,10 @@ pub async fn serve(
             None => std::future::pending().await,
         }
     };
+    let local = LocalSet::new();
     tokio::select! {
         ended = http => ended.doing("sample agent"),
-        () = LocalSet::new().run_until(signed) => Ok(()),
+        () = local.run_until(signed) => Ok(()),
     }
 }
 
