@@ -174,7 +174,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let [authority, authority_admin, l8, a2a, a2h, ldp, iac, admin, people, console, agent] =
         ports.fill(addresses(args))?;
     // the sample agent speaks QUIC at the port of its TCP
-    [iac, agent].map(|address| ports.leave_udp(address));
+    [iac, agent].into_iter().for_each(|address| ports.leave_udp(address));
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
