@@ -35,6 +35,12 @@ impl Stage {
             }
         }
         std::fs::write(up.path("/policies").join("sstp-all.cedar"), permits).unwrap();
+        let entities = up.path("/policies").join("entities.json");
+        let mut named: Value = serde_json::from_slice(&std::fs::read(&entities).unwrap()).unwrap();
+        let mut agents = named["agents"].as_array_mut().unwrap().iter_mut();
+        let retailer = agents.find(|agent| agent["alias"] == "retailer-7").unwrap();
+        retailer["names"] = json!({"sstp": "commercial-agent"});
+        std::fs::write(&entities, named.to_string()).unwrap();
         let (agent, serves) = agent_of(python::with_sstp(), "sstp_agent.py");
         let direct = format!("http://{}/", serves["http"].as_str().unwrap());
         let listen = free_address();
@@ -162,6 +168,20 @@ fn a_payload_type_that_the_context_defines_is_judged_by_it() {
     let untyped =
         json!({"schema_id": SUPPLY, "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
     assert!(stage.refused(siep("exchange", untyped)).contains("content_invalid"));
+}
+
+#[test]
+fn an_agent_is_known_by_its_name_in_the_protocol() {
+    let stage = Stage::set();
+    let named = |name: &str| {
+        siep(
+            "exchange",
+            json!({"actors": [{"id": name, "role": "sender"}, {"id": "wholesaler-1", "role": "recipient"}]}),
+        )
+    };
+    let shown = stage.play(&[named("commercial-agent")]).remove(0);
+    assert!(shown.get("answer").is_some(), "{shown}");
+    assert!(stage.refused(named("another-agent")).contains("sender_mismatch"));
 }
 
 #[test]
