@@ -3,11 +3,12 @@
 use crate::support;
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::{Ended, Up, agent_of, python};
+use support::{Answer, Ended, PATIENCE, Up, agent_of, python};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
 const SUPPLY: &str = "urn:contexts:supplyChain:v1.0";
@@ -60,6 +61,20 @@ impl Stage {
     fn refused(&self, case: Value) -> String {
         let shown = self.play(std::slice::from_ref(&case)).remove(0);
         shown["text"].as_str().unwrap_or_else(|| panic!("{case} passed: {shown}")).to_owned()
+    }
+
+    /// Posts an object without the SDK, which does not show its user the cause of a refusal.
+    fn post(&self, l9: &Value) -> Answer {
+        let listen = self.route[7..].trim_end_matches('/');
+        let part = json!({"data": l9, "mediaType": "application/vnd.sstp.l9+json"});
+        let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": message}});
+        let (body, mut stream) = (body.to_string(), TcpStream::connect(listen).unwrap());
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = "POST / HTTP/1.1\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n";
+        write!(stream, "{head}host: {listen}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        Answer::read(&mut stream)
     }
 
     /// Records of refused messages.
@@ -217,14 +232,14 @@ fn sstp_attack_actor_of_another() {
         .remove(0);
     assert!(shown.get("answer").is_some(), "{shown}");
     // the agent that answers in the name of another
-    let text = stage.refused(siep("exchange", json!({"topic": "answer as treasurer-1"})));
-    assert!(text.contains("reply_refused"), "{text}");
-    let record = stage.refusals().pop().unwrap();
-    assert_eq!(
-        (&record["direction"], &record["code"]),
-        (&json!("reply"), &json!("sender_mismatch")),
-        "{record}"
-    );
+    let l9 = json!({
+        "header": {"protocol": "SSTP", "subprotocol": "SIEP", "version": "0.0.6", "kind": "exchange",
+            "participants": {"actors": [{"id": "retailer-7", "role": "sender"}, {"id": "wholesaler-1", "role": "recipient"}], "groups": {}},
+            "message": {"id": "l9-1", "parents": [], "episode": "ep-1"}, "context": {"topic": "answer as treasurer-1"}},
+        "payload": {"type": "json", "data": {"belief": {"prior": 0.5, "posterior": 0.5}}}});
+    let answer = stage.post(&l9).json().to_string();
+    assert!(answer.contains(r#""code":"reply_refused""#), "{answer}");
+    assert!(answer.contains(r#""cause":"sender_mismatch""#), "{answer}");
 }
 
 #[test]
