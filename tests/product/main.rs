@@ -10,6 +10,7 @@ mod checks;
 mod clarify;
 mod console;
 mod conversations;
+mod delegates;
 mod dependencies;
 mod deployment;
 mod end_to_end;

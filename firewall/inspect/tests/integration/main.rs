@@ -5,6 +5,7 @@ mod approvals;
 #[path = "../common/mod.rs"]
 mod common;
 mod golden;
+mod iac;
 mod learnt;
 mod locks;
 mod mcp;
