@@ -183,6 +183,11 @@ fn a_payload_type_that_the_context_defines_is_judged_by_it() {
     let untyped =
         json!({"schema_id": SUPPLY, "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
     assert!(stage.refused(siep("exchange", untyped)).contains("content_invalid"));
+    // whoever speaks in concepts answers proposals of others alone; in the format's own words an agent closes its episode
+    let accepts = json!({"schema_id": SUPPLY, "type": "current_decision",
+        "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
+    assert!(stage.refused(siep("commit", accepts)).contains("out_of_turn"));
+    assert!(stage.play(&[siep("commit", json!({"schema_id": SUPPLY}))])[0].get("answer").is_some());
 }
 
 #[test]
