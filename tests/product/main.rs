@@ -19,6 +19,7 @@ mod first_hour;
 mod groups;
 mod handshake;
 mod http2;
+mod iac;
 mod limits;
 mod live;
 mod log;

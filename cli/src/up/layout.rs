@@ -317,6 +317,7 @@ binding = "iac"
 receiver = "{receiver}"
 upstream = "quic://{agent}"
 {contexts}
+{handshake}
 signing_key = "{signing}"
 "#
     )

@@ -14,7 +14,6 @@ use semgate_protocol::{
     Binding, Call,
     iac::{Draft, Frame, MessageType, MessageType::*},
 };
-use semgate_statement::testing::START;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -243,13 +242,8 @@ fn an_answer_without_a_context_has_that_of_all_open_requests() {
 fn an_answer_without_a_context_is_refused_when_several_are_open() {
     let mut house = house();
     house.sends(draft(Command, 1, &decision(CHAIN)));
-    let flight = json!({"l9": {"context": "urn:contexts:travel:v2.1"}, "task": "bookFlight",
-        "origin": "JFK", "destination": "LHR", "date": "2026-06-01", "passengers": 1});
-    let flight = common::bases()["flight"]["content"].as_object().map_or(flight.clone(), |content| {
-        let mut content = content.clone();
-        content.insert("l9".to_owned(), flight["l9"].clone());
-        Value::Object(content)
-    });
+    let mut flight = common::bases()["flight"]["content"].clone();
+    flight["l9"] = json!({"context": "urn:contexts:travel:v2.1"});
     house.sends(draft(Command, 2, &flight));
     assert_eq!(house.cause(answer(MessageType::Reply, 11, &decision(None))), Some(Code::ContextMissing));
     assert!(house.answers(answer(MessageType::Reply, 12, &decision(CHAIN))).is_ok());
@@ -290,7 +284,8 @@ fn an_agent_may_answer_what_only_informs_and_may_ignore_requests() {
 #[test]
 fn a_signed_answer_is_not_redacted() {
     let redacts = r#"@id("quantities") @redact("quantity")
-        permit (principal in Group::"repliers", action, resource is supplyChain::current_decision);"#;
+        permit (principal in Group::"repliers", action, resource is supplyChain::current_decision)
+        when { context.direction == "reply" };"#;
     let mut house = house_with(redacts);
     house.sends(draft(Command, 1, &decision(CHAIN)));
     assert_eq!(house.cause(answer(MessageType::Reply, 2, &decision(None))), Some(Code::PolicyError));
@@ -314,5 +309,4 @@ fn a_key_in_hexadecimal_digits_is_a_name() {
         let draft = Draft { from: from.to_owned(), ..draft(Command, msg_id as u64, &decision(CHAIN)) };
         assert_eq!(house.ask(draft).is_ok(), fits, "{from}");
     }
-    const { assert!(START < NOW.unix) };
 }
