@@ -280,6 +280,15 @@ fn f4_12_a_stamp_counts_in_seconds_or_microseconds_within_five_minutes() {
 
 #[test]
 fn f4_01_early_data_is_not_taken_and_no_stream_is_answered_in_both_directions() {
+    let alone = free_udp().to_string();
+    let server = Peer::start("raw", &["serve", &alone, "early"]);
+    server.expect("serves");
+    assert_eq!(
+        Peer::start("raw", &["call", &alone, "early"]).expect("early"),
+        true,
+        "a server that takes it"
+    );
+
     let scene = Scene::start("");
     let agent = Peer::raw_server(scene.behind);
     let mut raw = Peer::start("raw", &["call", &scene.at.to_string(), "early"]);
