@@ -4,6 +4,7 @@ mod attacks;
 mod delegates;
 mod people;
 mod scenes;
+mod signed;
 mod sstp;
 mod stage;
 mod texts;
@@ -105,6 +106,7 @@ async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(
         scenes::questions,
         people::case,
         delegates::tasks,
+        signed::messages,
         sstp::exchange,
         scenes::revocation,
     ] {

@@ -56,6 +56,7 @@ mod say;
 mod scan;
 mod serving;
 mod settings;
+mod signing_key;
 mod system;
 mod terminal;
 mod trust;

@@ -1,4 +1,5 @@
-//! The agent that `up` puts behind the gateway. It speaks native L8, A2A 1.0 (`SendMessage` over JSON-RPC) and LDP over plain HTTP on loopback. It
+//! The agent that `up` puts behind the gateway. It speaks native L8, A2A 1.0 (`SendMessage` over JSON-RPC) and LDP over plain HTTP on loopback, and IAC
+//! over QUIC. It
 //! counts the messages that reach it.
 //!
 //! It holds no secret and decides nothing. It restates messages, answers the questions of the control vocabulary, and books the flight of
@@ -8,9 +9,11 @@ mod a2a;
 mod answer;
 mod l8;
 mod ldp;
+mod signed;
 mod sstp;
 
 pub use ldp::card as delegate_card;
+pub use signed::SignedAgent;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use tokio::task::LocalSet;
 
 use crate::fault::{Doing, Fault};
 use crate::system::ring_random;
@@ -67,6 +71,7 @@ pub fn delegate_url(agent: SocketAddr) -> String {
 pub async fn serve(
     listener: TcpListener,
     id: String,
+    signed: Option<SignedAgent>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Fault> {
     let address = listener.local_addr().doing("sample agent")?;
@@ -93,8 +98,19 @@ pub async fn serve(
         .route("/delegate/ldp/capabilities", get(ldp::manifest))
         .route("/received", get(received))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .with_state(agent);
-    axum::serve(listener, app).with_graceful_shutdown(stop).await.doing("sample agent")
+        .with_state(Arc::clone(&agent));
+    let http = axum::serve(listener, app).with_graceful_shutdown(stop).into_future();
+    let signed = async move {
+        match signed {
+            Some(signed) => signed.serve(agent).await,
+            None => std::future::pending().await,
+        }
+    };
+    let local = LocalSet::new();
+    tokio::select! {
+        ended = http => ended.doing("sample agent"),
+        () = local.run_until(signed) => Ok(()),
+    }
 }
 
 async fn received(State(agent): State<Arc<Agent>>) -> axum::Json<serde_json::Value> {

@@ -24,7 +24,9 @@ use crate::up_directory::{
     write_up,
 };
 
-pub use layout::{GATEWAY, LOCK_SECRET, OPERATOR, certificates, lock_secret, own_addresses, write_once};
+pub use layout::{
+    GATEWAY, LOCK_SECRET, OPERATOR, SAMPLE_AGENT, certificates, lock_secret, own_addresses, write_once,
+};
 pub use ports::Ports;
 
 /// Time for the parts to answer: a cold start on a busy machine takes a few seconds.
@@ -54,6 +56,9 @@ pub struct UpArgs {
     /// The gateway's address for LDP (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub ldp: Option<SocketAddr>,
+    /// The gateway's address for IAC, over QUIC (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub iac: Option<SocketAddr>,
     /// The gateway's admin address (first start only)
     #[arg(long, value_name = "ADDRESS")]
     pub admin: Option<SocketAddr>,
@@ -79,6 +84,7 @@ impl UpArgs {
             a2a: None,
             a2h: None,
             ldp: None,
+            iac: None,
             admin: None,
             people: None,
             console: None,
@@ -167,7 +173,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     let mut parts = parts::Parts::default();
     tell("starting the authority");
     if let Some(agent) = layout.agent {
-        parts.agent(agent).await?;
+        parts.agent(agent, &args.dir).await?;
     }
     let authority = parts.authority(&layout).await?;
     let authority_url = format!("https://{authority}");

@@ -52,7 +52,7 @@ impl Attack {
             let reply = raw.message();
             // an attack of several streams may have a refusal for each
             let responds_to = reply.json()["responds_to"].clone();
-            if responds_to.is_null() || responds_to == self.answers.id.to_string() {
+            if responds_to.is_null() || responds_to == self.answers.id.to_string().as_str() {
                 break scene.problem(reply, &self.answers);
             }
         };

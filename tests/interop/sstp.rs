@@ -3,11 +3,12 @@
 use crate::support;
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::{Ended, Up, agent_of, python};
+use support::{Answer, Ended, PATIENCE, Up, agent_of, python};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
 const SUPPLY: &str = "urn:contexts:supplyChain:v1.0";
@@ -35,6 +36,12 @@ impl Stage {
             }
         }
         std::fs::write(up.path("/policies").join("sstp-all.cedar"), permits).unwrap();
+        let entities = up.path("/policies").join("entities.json");
+        let mut named: Value = serde_json::from_slice(&std::fs::read(&entities).unwrap()).unwrap();
+        let mut agents = named["agents"].as_array_mut().unwrap().iter_mut();
+        let retailer = agents.find(|agent| agent["alias"] == "retailer-7").unwrap();
+        retailer["names"] = json!({"sstp": "commercial-agent"});
+        std::fs::write(&entities, named.to_string()).unwrap();
         let (agent, serves) = agent_of(python::with_sstp(), "sstp_agent.py");
         let direct = format!("http://{}/", serves["http"].as_str().unwrap());
         let listen = free_address();
@@ -54,6 +61,20 @@ impl Stage {
     fn refused(&self, case: Value) -> String {
         let shown = self.play(std::slice::from_ref(&case)).remove(0);
         shown["text"].as_str().unwrap_or_else(|| panic!("{case} passed: {shown}")).to_owned()
+    }
+
+    /// Posts an object without the SDK, which does not show its user the cause of a refusal.
+    fn post(&self, l9: &Value) -> Answer {
+        let listen = self.route[7..].trim_end_matches('/');
+        let part = json!({"data": l9, "mediaType": "application/vnd.sstp.l9+json"});
+        let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": message}});
+        let (body, mut stream) = (body.to_string(), TcpStream::connect(listen).unwrap());
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = "POST / HTTP/1.1\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n";
+        write!(stream, "{head}host: {listen}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        Answer::read(&mut stream)
     }
 
     /// Records of refused messages.
@@ -162,6 +183,25 @@ fn a_payload_type_that_the_context_defines_is_judged_by_it() {
     let untyped =
         json!({"schema_id": SUPPLY, "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
     assert!(stage.refused(siep("exchange", untyped)).contains("content_invalid"));
+    // whoever speaks in concepts answers proposals of others alone; in the format's own words an agent closes its episode
+    let accepts = json!({"schema_id": SUPPLY, "type": "current_decision",
+        "change": {"payload/data": {"item_id": "beer", "quantity": 3}}});
+    assert!(stage.refused(siep("commit", accepts)).contains("out_of_turn"));
+    assert!(stage.play(&[siep("commit", json!({"schema_id": SUPPLY}))])[0].get("answer").is_some());
+}
+
+#[test]
+fn an_agent_is_known_by_its_name_in_the_protocol() {
+    let stage = Stage::set();
+    let named = |name: &str| {
+        siep(
+            "exchange",
+            json!({"actors": [{"id": name, "role": "sender"}, {"id": "wholesaler-1", "role": "recipient"}]}),
+        )
+    };
+    let shown = stage.play(&[named("commercial-agent")]).remove(0);
+    assert!(shown.get("answer").is_some(), "{shown}");
+    assert!(stage.refused(named("another-agent")).contains("sender_mismatch"));
 }
 
 #[test]
@@ -197,14 +237,14 @@ fn sstp_attack_actor_of_another() {
         .remove(0);
     assert!(shown.get("answer").is_some(), "{shown}");
     // the agent that answers in the name of another
-    let text = stage.refused(siep("exchange", json!({"topic": "answer as treasurer-1"})));
-    assert!(text.contains("reply_refused"), "{text}");
-    let record = stage.refusals().pop().unwrap();
-    assert_eq!(
-        (&record["direction"], &record["code"]),
-        (&json!("reply"), &json!("sender_mismatch")),
-        "{record}"
-    );
+    let l9 = json!({
+        "header": {"protocol": "SSTP", "subprotocol": "SIEP", "version": "0.0.6", "kind": "exchange",
+            "participants": {"actors": [{"id": "retailer-7", "role": "sender"}, {"id": "wholesaler-1", "role": "recipient"}], "groups": {}},
+            "message": {"id": "l9-1", "parents": [], "episode": "ep-1"}, "context": {"topic": "answer as treasurer-1"}},
+        "payload": {"type": "json", "data": {"belief": {"prior": 0.5, "posterior": 0.5}}}});
+    let answer = stage.post(&l9).json().to_string();
+    assert!(answer.contains(r#""code":"reply_refused""#), "{answer}");
+    assert!(answer.contains(r#""cause":"sender_mismatch""#), "{answer}");
 }
 
 #[test]

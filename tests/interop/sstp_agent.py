@@ -79,6 +79,7 @@ async def main():
         name='SSTP agent',
         description='Answers in the subprotocol it is asked in',
         version='1.0.0',
+        capabilities=a2a_pb2.AgentCapabilities(streaming=False),
         supported_interfaces=[
             a2a_pb2.AgentInterface(url=f'http://127.0.0.1:{port}/', protocol_binding='JSONRPC', protocol_version='1.0')
         ],

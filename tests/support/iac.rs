@@ -306,11 +306,10 @@ impl Scene {
         assert!(reply.is_signed_by(&self.keys.gate), "{reply:?}");
         let problem = reply.json();
         let names = (reply.kind, reply.to.as_str(), problem["responds_to"].clone());
-        if problem["code"] == "malformed" || problem["code"] == "duplicate_key" {
-            if problem["responds_to"].is_null() {
-                assert_eq!(names, (REPLY, "", Value::Null), "{problem}");
-                return problem;
-            }
+        let unreadable = problem["code"] == "malformed" || problem["code"] == "duplicate_key";
+        if unreadable && problem["responds_to"].is_null() {
+            assert_eq!(names, (REPLY, "", Value::Null), "{problem}");
+            return problem;
         }
         assert_eq!(names, (REPLY, to.from.as_str(), json!(to.id.to_string())), "{problem}");
         problem

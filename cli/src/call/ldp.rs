@@ -22,7 +22,7 @@ pub struct Delegate<'a> {
 }
 
 /// An agreed session.
-pub struct Session {
+pub struct DelegateSession {
     id: String,
     /// The delegate's name, from its card.
     delegate: String,
@@ -44,7 +44,7 @@ impl Delegate<'_> {
     ///
     /// # Errors
     /// No answer. A refusal is the inner error.
-    pub async fn open(&self, urn: &str) -> Result<Result<Session, SendOutcome>, Fault> {
+    pub async fn open(&self, urn: &str) -> Result<Result<DelegateSession, SendOutcome>, Fault> {
         let card = self.client.get(&format!("{}/ldp/identity", self.url)).await?;
         let shown = SendOutcome::read(&card);
         let name = shown.reply.as_ref().and_then(|card| card.get("delegate_id")).and_then(Value::as_str);
@@ -55,19 +55,20 @@ impl Delegate<'_> {
             "trust_domain": "default",
             "l9_context": {"context": urn},
         });
-        let propose = self.envelope("", self.url, json!({"type": "SESSION_PROPOSE", "config": config}));
+        let proposal = json!({"type": "SESSION_PROPOSE", "config": config});
+        let propose = self.envelope(&message_id(), self.url, proposal);
         let reply = self.post(&propose).await?;
         let outcome = of_envelope(&reply);
-        let body = body(&reply);
-        let opened = body.get("session_id").and_then(Value::as_str);
+        let accepted = body(&reply);
+        let opened = accepted.get("session_id").and_then(Value::as_str);
         Ok(match opened.filter(|_| outcome.verdict == "ALLOWED") {
-            Some(id) => Ok(Session { id: id.to_owned(), delegate }),
+            Some(id) => Ok(DelegateSession { id: id.to_owned(), delegate }),
             None => Err(outcome),
         })
     }
 
     /// The envelope of a task.
-    pub fn submission(&self, session: &Session, skill: &str, input: Value) -> Value {
+    pub fn submission(&self, session: &DelegateSession, skill: &str, input: Value) -> Value {
         let body = json!({"type": "TASK_SUBMIT", "task_id": message_id(), "skill": skill, "input": input});
         self.envelope(&session.id, &session.delegate, body)
     }

@@ -19,6 +19,7 @@ use super::people::{self, CONSOLE, CONSOLE_SERVER, ConsoleAddresses, HUMANS};
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
 use crate::sample_agent;
+use crate::signing_key;
 use crate::system::{ring_random, unwritable};
 use crate::up_directory::{
     AUDIT, AgentFile, FIREWALL_TOML, HUMANS as HUMANS_DIR, HumanFile, Notes, POLICIES, UP_TOML, cert, key,
@@ -146,7 +147,7 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
 }
 
 /// The addresses of the command line, in the order of their ports.
-fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 10] {
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 11] {
     [
         args.authority,
         args.authority_admin,
@@ -154,6 +155,7 @@ fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 10] {
         args.a2a,
         args.a2h,
         args.ldp,
+        args.iac,
         args.admin,
         args.people,
         args.console,
@@ -169,8 +171,10 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, a2h, ldp, admin, people, console, agent] =
+    let [authority, authority_admin, l8, a2a, a2h, ldp, iac, admin, people, console, agent] =
         ports.fill(addresses(args))?;
+    // the sample agent speaks QUIC at the port of its TCP
+    [iac, agent].into_iter().for_each(|address| ports.leave_udp(address));
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
@@ -179,8 +183,10 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     for (name, text) in &PolicySource::shipped().files {
         write_once(&dir.join(POLICIES).join(name), text.as_bytes())?;
     }
-    write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
-    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, admin, people, agent]);
+    let entities = signing_key::with_keys(dir, &PolicySource::shipped().entities)?;
+    write_once(&dir.join(POLICIES).join("entities.json"), &entities)?;
+    let firewall =
+        firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, iac, admin, people, agent]);
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
     let card = sample_agent::delegate_card(&sample_agent::delegate_url(agent));
     write_once(&dir.join(IDENTITY_CARD), format!("{card:#}\n").as_bytes())?;
@@ -223,8 +229,10 @@ pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr>
     all
 }
 
-fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 7]) -> String {
-    let [l8, a2a, a2h, ldp, admin, people, agent] = at;
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 8]) -> String {
+    let [l8, a2a, a2h, ldp, iac, admin, people, agent] = at;
+    let signing = signing_key::file(GATEWAY);
+    let signing = signing.display();
     let roots = roots.display();
     let (receiver, console, desk) = (spiffe(SAMPLE_AGENT), spiffe(CONSOLE), spiffe(DESK));
     let contexts = "contexts = [\"*\"]";
@@ -301,6 +309,16 @@ upstream = "{delegate}"
 {contexts}
 default_context = "{TASKS}"
 identity_card = "{IDENTITY_CARD}"
+
+[[route]]
+name = "iac"
+listen = "quic://{iac}"
+binding = "iac"
+receiver = "{receiver}"
+upstream = "quic://{agent}"
+{contexts}
+{handshake}
+signing_key = "{signing}"
 "#
     )
 }

@@ -1,6 +1,7 @@
 //! The parts of `up`, each on its own thread and runtime, so that one ends without the others.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use tokio::sync::{oneshot, watch};
 
 use super::layout::{Layout, SAMPLE_AGENT, spiffe};
 use crate::fault::{Doing, Fault};
-use crate::sample_agent;
+use crate::sample_agent::{self, SignedAgent};
+use crate::signing_key::SigningKey;
 use crate::up_directory::{AUTHORITY_TOML, CONSOLE_TOML, FIREWALL_TOML};
 
 /// Time from the start of a part to its first answer.
@@ -30,11 +32,13 @@ struct Part {
 
 impl Parts {
     /// Starts the sample agent.
-    pub async fn agent(&mut self, address: SocketAddr) -> Result<(), Fault> {
+    pub async fn agent(&mut self, address: SocketAddr, dir: &Path) -> Result<(), Fault> {
+        let key = SigningKey::read(dir, SAMPLE_AGENT).ok();
         self.start("sample agent", move |ready, stop| async move {
             let listener = TcpListener::bind(address).await.map_err(|e| taken(address, &e))?;
             let _ = ready.send(address);
-            sample_agent::serve(listener, spiffe(SAMPLE_AGENT), stopped(stop)).await
+            let signed = key.map(|key| SignedAgent::bind(address, key)).transpose()?;
+            sample_agent::serve(listener, spiffe(SAMPLE_AGENT), signed, stopped(stop)).await
         })
         .await
         .map(|_| ())

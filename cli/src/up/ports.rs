@@ -17,6 +17,8 @@ const TRIES: u16 = 200;
 #[derive(Debug, Default)]
 pub struct Ports {
     marks: Vec<UdpSocket>,
+    /// Marks of ports whose part binds UDP: the TCP ports of the same numbers.
+    marks_of_udp: Vec<TcpListener>,
 }
 
 impl Ports {
@@ -37,6 +39,16 @@ impl Ports {
             };
         }
         Ok(addresses)
+    }
+
+    /// Frees the UDP port of an address for its part, and marks it by the TCP port instead. An address that was given has no mark.
+    pub fn leave_udp(&mut self, address: SocketAddr) {
+        let is_its = |mark: &UdpSocket| mark.local_addr().is_ok_and(|at| at == address);
+        if !self.marks.iter().any(is_its) {
+            return;
+        }
+        self.marks_of_udp.extend(TcpListener::bind(address));
+        self.marks.retain(|mark| !is_its(mark));
     }
 
     fn free(&mut self, at: IpAddr, next: &mut u64) -> Result<SocketAddr, Fault> {

@@ -25,5 +25,6 @@ pub use config::{Config, ConfigFault, Limits};
 pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
 pub use run::{Asked, Bound, Checked, OwnEnd, Remembered, check, check_online, remembered, run};
+pub use server::iac_connection::{IacConnection, IacListener};
 pub use server::listen::BoundRoute;
 pub use server::sockets::ListeningSocket;

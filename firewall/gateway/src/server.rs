@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod carrier;
 pub(crate) mod executor;
 pub(crate) mod framing;
+pub(crate) mod iac_connection;
 pub(crate) mod listen;
 pub(crate) mod materials;
 pub(crate) mod own_certificates;

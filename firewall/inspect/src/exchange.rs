@@ -166,18 +166,18 @@ impl Inspector {
         &self,
         exchanges: &mut Exchanges,
         replier: &Peer,
-        said: impl Into<Answered>,
+        answer: impl Into<Answered>,
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
-        let said = said.into();
+        let answer = answer.into();
         let unasked = || refused(out_of_turn("the upstream agent sends an answer, but no request is open"));
         let first = exchanges.open.first().ok_or_else(unasked)?;
         let at = {
             let generation = self.generation();
             let setting = self.setting(&generation, now);
-            let case = Inspection::reply(setting, &first.sent, replier, said.judged.len());
+            let case = Inspection::reply(setting, &first.sent, replier, answer.judged.len());
             let case = Inspection { turn: Turn::Event, ..case };
-            let strict = read(&case, &said.judged).map_err(refused)?;
+            let strict = read(&case, &answer.judged).map_err(refused)?;
             let Reply::Message(message) = parse::reply(&case, &strict).map_err(refused)? else {
                 return Err(unasked().with_facts(case.facts()));
             };
@@ -198,7 +198,7 @@ impl Inspector {
             }
         };
         let Some(one) = exchanges.open.get_mut(at) else { return Err(unasked()) };
-        let permit = self.inspect_event(&one.sent, &mut one.stream, replier, said, now)?;
+        let permit = self.inspect_event(&one.sent, &mut one.stream, replier, answer, now)?;
         exchanges.answered(at, permit.facts().performative);
         Ok(permit)
     }

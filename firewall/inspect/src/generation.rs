@@ -119,16 +119,13 @@ impl Generation {
             Ok(ContextUrn::new(&prefix, line, version))
         };
         let control_urn = urn(CONTROL)?;
-        let mut protocol_urns = Vec::new();
-        for binding in Binding::ALL {
-            if let Some(vocabulary) = binding.protocol().vocabulary() {
-                protocol_urns.push((binding, urn(vocabulary)?));
-            }
-        }
-        let mut format_urns = Vec::new();
-        for format in ContentFormat::ALL {
-            format_urns.push((format, urn(format.vocabulary())?));
-        }
+        let protocol = |binding: Binding| Some((binding, binding.protocol().vocabulary()?));
+        let protocol_urns = Binding::ALL.into_iter().filter_map(protocol);
+        let protocol_urns =
+            protocol_urns.map(|(binding, of)| Ok((binding, urn(of)?))).collect::<Result<_, _>>()?;
+        let format_urns =
+            ContentFormat::ALL.into_iter().map(|format| Ok((format, urn(format.vocabulary())?)));
+        let format_urns = format_urns.collect::<Result<_, _>>()?;
         let (mut named, mut newest) = (HashMap::new(), HashMap::<Line, Version>::new());
         for view in &views {
             let loaded = view.contexts().filter(|loaded| view.lines().holds(loaded.urn.line()).is_some());

@@ -2,6 +2,7 @@
 
 mod client;
 mod session;
+mod terms;
 
 use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
@@ -17,10 +18,11 @@ use semgate_contexts::{
     json::{self, Json},
 };
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Otherwise, Pointer, Protocol,
-    Reading, Reply, ReplyTo, RpcId, Vocabulary, header,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Pointer, Protocol, Reading,
+    Reply, ReplyTo, RpcId, Vocabulary, header,
 };
 use session::{in_session, session_claim};
+use terms::settle_terms;
 
 /// Bytes accepted by the strict reader. Only this stage builds one.
 #[derive(Debug)]
@@ -145,22 +147,6 @@ fn unnamed_tool<'j>(
     // a bare call becomes one that policy judges
     message.acknowledges = false;
     Ok(Some(tool))
-}
-
-/// Gives each instance whose name the context does not define to the vocabulary that judges it then. True if there is one.
-fn settle_terms(case: &Inspection<'_>, target: &Target<'_>, message: &mut Message<'_>) -> bool {
-    let mut any = false;
-    for Otherwise { instance, of, term } in std::mem::take(&mut message.otherwise) {
-        let Some(instance) = message.instances.get_mut(instance) else { continue };
-        let defines = |named: &Named| {
-            !case.generation.is_house(named.urn()) && named.context().term(instance.name).is_some()
-        };
-        if !matches!(target, Target::Known(named) if defines(named)) {
-            (instance.of, instance.name) = (of, term);
-            any = true;
-        }
-    }
-    any
 }
 
 /// Parameters of every binding's reader.

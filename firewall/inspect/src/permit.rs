@@ -8,6 +8,7 @@ use crate::{
     arrived::{Arrived, Outgoing},
     clarify::answerable,
     conform::names_another,
+    dialogues::Live,
     facts::Facts,
     inspection::Inspection,
     mcp_session::{Asking, McpSessions},
@@ -21,7 +22,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_approvals::Approved;
 use semgate_contexts::Version;
-use semgate_protocol::{Asked, Call, RpcId, a2a::Operation, mcp};
+use semgate_protocol::{Asked, Call, Message, RpcId, SessionRef, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 pub use reply::{ReplyPermit, Written};
@@ -131,7 +132,7 @@ impl PermitDraft {
                 subscription,
                 delivery: None,
                 approved: case.approved.cloned(),
-                live: case.live.cloned().unwrap_or_default(),
+                live: live(case, message),
                 proposed: Proposed::of(message),
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
@@ -182,6 +183,14 @@ impl PermitDraft {
         let Self { fresh_until, notice, sent } = self;
         Permit { arrived, fresh_until, notice, sent }
     }
+}
+
+/// The session and task of a request, which may have begun the task.
+fn live(case: &Inspection<'_>, message: &Message<'_>) -> Live {
+    let live = case.live.cloned().unwrap_or_default();
+    let (Some(dialogue), Some(task)) = (&live.dialogue, message.threads.begins) else { return live };
+    let named = SessionRef { session: Some(&dialogue.id), task: Some(task) };
+    case.state.dialogues.live(&case.route.scope(), case.sender.id(), named, case.now.monotonic_ms)
 }
 
 /// The right to answer an MCP request that has an id.

@@ -19,9 +19,9 @@ pub struct ReplayMemory {
 /// Messages that a [`ReplayMemory`] remembers at once.
 #[derive(Clone, Copy, Debug)]
 pub struct RememberedBounds {
-    /// Of one signer.
+    /// The messages of one signer.
     pub of_one: usize,
-    /// Of all signers.
+    /// The messages of all signers.
     pub of_all: usize,
 }
 

@@ -15,7 +15,7 @@ pub(crate) use binding::Iac;
 pub use draft::Draft;
 pub use frame::{Frame, KEY_LEN, SIGNATURE_LEN, SignedForm};
 pub use kind::MessageType;
-pub use zstd::{FrameLimits, deflate, inflate};
+pub use zstd::{Dictionaries, FrameLimits, deflate, inflate, inflate_with};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 
 pub mod a2a;
 pub mod a2h;
+mod admit;
 mod call;
 mod claim;
 mod content;
@@ -33,6 +34,7 @@ mod text;
 pub mod trace;
 mod wire;
 
+pub use admit::{Admit, TextParts, Unadmitted};
 pub use call::{Asked, Call, Form};
 pub use dialogue::{Bounds, Dialogue, PayloadMode, SessionRef, SessionStep, SessionTerms, Submission, Usage};
 pub use echo::Echo;
@@ -41,8 +43,8 @@ pub use format::{ContentFormat, Otherwise, Party, PartySide};
 pub use gateway_answer::GatewayAnswer;
 pub use joined_texts::JoinedTexts;
 pub use model::{
-    Admit, Binding, Claim, Gap, Instance, Message, Once, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
-    Threads, Unadmitted, Vocabulary,
+    Binding, Claim, Gap, Instance, Message, Once, OwnThread, Page, Piece, PieceOf, Reading, Threads,
+    Vocabulary,
 };
 pub use pointer::{Base, Pointer};
 pub use protocol::{

@@ -1,4 +1,4 @@
-//! SSTP L9: an object of header and payload in a data part of A2A. See `docs/spec/sstp-format.md`.
+//! SSTP L9: an object of header and payload in a data part of A2A. See `docs/spec/sstp-binding.md`.
 //!
 //! The header is an instance of `urn:contexts:sstp:v1.0`. The data of the payload is one of the message's context if the payload
 //! names it there, else one of the subprotocol's own schema.

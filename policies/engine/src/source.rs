@@ -188,6 +188,7 @@ impl PolicySource {
                 text("payment.cedar", include_str!("../../rules/payment.cedar")),
                 text("people.cedar", include_str!("../../rules/people.cedar")),
                 text("protocols.cedar", include_str!("../../rules/protocols.cedar")),
+                text("sstp.cedar", include_str!("../../rules/sstp.cedar")),
                 text("supply-chain.cedar", include_str!("../../rules/supply-chain.cedar")),
             ],
             entities: include_bytes!("../../rules/entities.json").to_vec(),

@@ -48,6 +48,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("semgate_protocols_total", "Messages by route, direction and verdict; `allowed` or the refusal's code."),
     ("semgate_connections_total", "Connections by listener and how they began."),
     ("semgate_handshakes_failed_total", "Failed TLS handshakes by listener and reason."),
+    ("semgate_signed_messages_total", "Verified messages by route and the form that the signature covers."),
     ("semgate_cards_total", "Agent cards served."),
     ("semgate_follow_total", "Requests to authorities by outcome."),
     ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
@@ -280,6 +281,12 @@ impl RouteMetrics {
     pub(crate) fn handshake_failed(&self, reason: &'static str) {
         let labels = [("route", self.route.clone()), ("reason", reason.to_owned())];
         self.metrics.counter("semgate_handshakes_failed_total", &labels).increment(1);
+    }
+
+    /// Counts a verified message by the encoding that its signature covers.
+    pub(crate) fn signed(&self, form: &'static str) {
+        let labels = [("route", self.route.clone()), ("form", form.to_owned())];
+        self.metrics.counter("semgate_signed_messages_total", &labels).increment(1);
     }
 
     /// Counts a new connection, or the reason for its failure.

@@ -22,8 +22,8 @@ use crate::upstream::Allowed;
 
 /// Lifetime of a comparison with the delegate's own card.
 const KEPT: Duration = Duration::from_secs(60);
-/// Member that names the delegate's inner address. It takes no part in the comparison.
-const ENDPOINT: &str = "endpoint";
+/// Members that name the delegate's inner address. They take no part in the comparison.
+const ADDRESSES: [&str; 2] = ["endpoint", "endpoint_address"];
 /// The most skills and payload modes of a card.
 const MOST: usize = 256;
 
@@ -60,11 +60,7 @@ impl IdentityCard {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let mut members = members(bytes).ok_or("is not one strict JSON object")?;
-        let endpoint = members.remove(ENDPOINT);
-        if !endpoint.is_none_or(|endpoint| endpoint.is_string()) {
-            return Err(format!("`{ENDPOINT}` is not a string"));
-        }
+        let members = members(bytes).ok_or("is not one strict JSON object")?;
         let read: Needed =
             serde_json::from_value(Value::Object(members.clone())).map_err(|why| why.to_string())?;
         if read.capabilities.len() > MOST || read.supported_payload_modes.len() > MOST {
@@ -96,11 +92,8 @@ impl IdentityCard {
 
     /// True of bytes that hold the same card, apart from its address.
     fn is_same(&self, theirs: &[u8]) -> bool {
-        let theirs = members(theirs).map(|mut theirs| {
-            theirs.remove(ENDPOINT);
-            theirs
-        });
-        theirs.and_then(|theirs| canonical_form(&theirs)).is_some_and(|theirs| theirs == self.canonical)
+        let theirs = members(theirs).and_then(|theirs| canonical_form(&theirs));
+        theirs.is_some_and(|theirs| theirs == self.canonical)
     }
 
     /// The document for callers. `url` is the gateway's address of the route.
@@ -109,19 +102,22 @@ impl IdentityCard {
             return Bytes::from(json!({"capabilities": self.members.get("capabilities")}).to_string());
         }
         let mut members = self.members.clone();
-        members.insert(ENDPOINT.to_owned(), url.trim_end_matches('/').into());
+        let [address, _] = ADDRESSES;
+        members.insert(address.to_owned(), url.trim_end_matches('/').into());
         Bytes::from(Value::Object(members).to_string())
     }
 }
 
-/// The members of one strictly read JSON object.
+/// The members of one strictly read JSON object, without addresses.
 fn members(bytes: &[u8]) -> Option<Map<String, Value>> {
     json::read(bytes, &json::Limits::default()).ok()?;
-    serde_json::from_slice(bytes).ok()
+    let mut members: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+    ADDRESSES.iter().for_each(|name| drop(members.remove(*name)));
+    Some(members)
 }
 
 fn canonical_form(members: &Map<String, Value>) -> Option<Vec<u8>> {
-    canonical::jcs(&Value::Object(members.clone())).ok().map(Into::into)
+    canonical::jcs(&Value::Object(members.clone())).ok()
 }
 
 /// The card of one route on one core.

@@ -123,9 +123,15 @@ impl Bridge {
         Exchange::new(&self.worker, &self.identity, Caller::default(), Manner::Plain, decision)
     }
 
-    /// Bounds of a frame of either side.
+    /// Bounds of a frame of the caller.
     fn bounds(&self) -> FrameBounds {
         bounds(&self.worker, &self.signed)
+    }
+
+    /// Bounds of a frame of the agent: those of every reply.
+    fn reply_bounds(&self) -> FrameBounds {
+        let most = self.worker.shared.limits.reply_bytes;
+        FrameBounds { compressed: most, plain: most, ..self.bounds() }
     }
 
     /// Waits for an end by time: silence, the caller's key, or a drain.

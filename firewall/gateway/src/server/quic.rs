@@ -32,6 +32,9 @@ pub(crate) use endpoints::Endpoints;
 const STREAMS: u32 = 100;
 /// Bytes in flight on a connection, for which its account pays.
 pub(crate) const WINDOW: u32 = 256 * 1024;
+/// Connections that wait for a slot, and bytes that one of them may send meanwhile.
+const WAITING: usize = 1024;
+const WAITING_BYTES: u64 = 16 << 10;
 /// Interval of pings to an agent, well below the half minute after which the stock server forgets a silent connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// The name that IAC clients ask for, whatever the address.
@@ -72,6 +75,11 @@ pub(crate) fn listening(
     let mut server = quinn::ServerConfig::with_crypto(Arc::new(tls));
     // cores share the port by address, so a connection with a new address would reach another core
     server.migration(false);
+    // those that wait for a slot; a hello is one or two packets
+    server
+        .max_incoming(WAITING)
+        .incoming_buffer_size(WAITING_BYTES)
+        .incoming_buffer_size_total(WAITING_BYTES << 10);
     server.transport_config(Arc::new(transport(options, limits.idle_timeout, None)?));
     Ok(server)
 }

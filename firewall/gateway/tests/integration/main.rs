@@ -11,6 +11,7 @@ mod grpc;
 mod half_closed;
 mod http2;
 mod iac;
+mod ldp;
 mod obligations;
 mod path;
 mod peers;

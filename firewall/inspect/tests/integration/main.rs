@@ -5,6 +5,8 @@ mod approvals;
 #[path = "../common/mod.rs"]
 mod common;
 mod golden;
+mod iac;
+mod ldp;
 mod learnt;
 mod locks;
 mod mcp;

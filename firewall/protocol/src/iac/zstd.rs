@@ -1,9 +1,10 @@
 //! The compression of a stream: exactly one zstd frame, opened within bounds.
 
 use crate::{FaultKind, MessageFault, member::Read};
+use bytes::Bytes;
 use ruzstd::{
     decoding::{
-        BlockDecodingStrategy, FrameDecoder,
+        BlockDecodingStrategy, Dictionary, FrameDecoder,
         errors::{FrameDecoderError, ReadFrameHeaderError},
     },
     encoding::{CompressionLevel, compress_to_vec},
@@ -26,6 +27,33 @@ impl Default for FrameLimits {
     }
 }
 
+/// The dictionaries that the frames of a route may use. Whoever adds one has compared its bytes with a pinned digest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dictionaries(Vec<(u32, Bytes)>);
+
+impl Dictionaries {
+    /// No dictionary.
+    pub const NONE: &'static Self = &Self(Vec::new());
+
+    /// Adds a dictionary in the format of RFC 8878, section 5, and returns its id.
+    ///
+    /// # Errors
+    /// `Malformed` for bytes of another format; `DuplicateKey` for an id that is present already.
+    pub fn add(&mut self, dictionary: Bytes) -> Read<u32> {
+        let id = Dictionary::decode_dict(&dictionary).map_err(|_| malformed("is no zstd dictionary"))?.id;
+        if self.of(id).is_some() {
+            let what = "has the id of another dictionary";
+            return Err(MessageFault { kind: FaultKind::DuplicateKey, path: String::new(), what });
+        }
+        self.0.push((id, dictionary));
+        Ok(id)
+    }
+
+    fn of(&self, id: u32) -> Option<&Bytes> {
+        self.0.iter().find(|(known, _)| *known == id).map(|(_, dictionary)| dictionary)
+    }
+}
+
 /// Inflated bytes for each compressed byte; only a bomb has more.
 const RATIO: usize = 100;
 
@@ -41,16 +69,22 @@ const RESERVED: u8 = 1 << 3;
 /// `TooLarge` above a limit or the ratio of 100. `Malformed` for other bytes than one frame: a damaged or skippable frame, one
 /// with a dictionary, a false checksum or size, a second frame, or bytes after the first.
 pub fn inflate(packed: &[u8], limits: &FrameLimits) -> Read<Vec<u8>> {
+    inflate_with(packed, limits, Dictionaries::NONE)
+}
+
+/// As [`inflate`], for a frame that may use one of these dictionaries.
+///
+/// # Errors
+/// As [`inflate`]; `Malformed` for a frame with another dictionary.
+pub fn inflate_with(packed: &[u8], limits: &FrameLimits, dictionaries: &Dictionaries) -> Read<Vec<u8>> {
     if packed.len() > limits.compressed {
         return Err(too_large("is longer than the limit"));
     }
     if packed.get(4).is_some_and(|descriptor| descriptor & RESERVED != 0) {
         return Err(malformed("is no zstd frame"));
     }
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(limits.window);
     let mut source = packed;
-    decoder.init(&mut source).map_err(|fault| header_fault(&fault))?;
+    let mut decoder = opened(&mut source, limits, dictionaries)?;
     let size = decoder.content_size();
     if size > limits.inflated as u64 {
         return Err(too_large("inflates to more than the limit"));
@@ -79,6 +113,21 @@ pub fn inflate(packed: &[u8], limits: &FrameLimits) -> Read<Vec<u8>> {
     Ok(out)
 }
 
+/// A decoder that has read the header of the frame.
+fn opened(source: &mut &[u8], limits: &FrameLimits, dictionaries: &Dictionaries) -> Read<FrameDecoder> {
+    let (whole, mut decoder) = (*source, FrameDecoder::new());
+    decoder.set_max_window_size(limits.window);
+    let mut open = decoder.init(&mut *source);
+    if let Err(FrameDecoderError::DictNotProvided { dict_id }) = open
+        && let Some(listed) = dictionaries.of(dict_id)
+    {
+        let dictionary = Dictionary::decode_dict(listed).map_err(|_| malformed("needs a damaged dictionary"))?;
+        *source = whole;
+        open = decoder.add_dict(dictionary).and_then(|()| decoder.init(&mut *source));
+    }
+    open.map(|()| decoder).map_err(|fault| header_fault(&fault))
+}
+
 /// Compresses a message into one frame without a dictionary, with a checksum and a window of 128 KiB.
 ///
 /// This encoder compresses less than the one of the stock client. The result may exceed the bound of a receiver although the
@@ -93,7 +142,7 @@ fn header_fault(fault: &FrameDecoderError) -> MessageFault {
             too_large("needs a larger window for decompression than the limit")
         }
         FrameDecoderError::FrameHeaderError(_) => malformed("asks for a window that zstd does not have"),
-        FrameDecoderError::DictNotProvided { .. } => malformed("needs a dictionary"),
+        FrameDecoderError::DictNotProvided { .. } => malformed("needs a dictionary that the route does not list"),
         FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { .. }) => {
             malformed("begins with a skippable frame")
         }

@@ -282,6 +282,27 @@ fn an_answer_belongs_to_its_request_its_session_and_its_task() {
 }
 
 #[test]
+fn the_answer_to_a_poll_states_its_mode_in_the_provenance() {
+    let (submitted, answered) = exchange("TASK_SUBMIT");
+    let poll = with(&exchange("TASK_CANCEL").0, "/body/type", "TASK_UPDATE".into());
+    let mut echo = echo(&poll);
+    echo.fill(&self::echo(&submitted));
+    let polled = with(&with(&answered, "/session_id", poll["session_id"].clone()), "/payload_mode", "text".into());
+    let mode = |value: &Value| {
+        reply(value, &echo, |reply| match reply {
+            Reply::Message(message) => match message.dialogue.step {
+                SessionStep::Result(usage) => usage.mode,
+                _ => panic!(),
+            },
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(mode(&polled), Ok(PayloadMode::SemanticFrame));
+    // a text has no other mode
+    assert!(mode(&with(&polled, "/body/output", "positive".into())).is_err());
+}
+
+#[test]
 fn a_failure_keeps_its_code_and_none_of_its_text() {
     let (asked, answered) =
         python().into_iter().find(|(_, answer)| answer["body"]["type"] == "TASK_FAILED").unwrap();

@@ -34,6 +34,11 @@ impl AgentOpener {
         }
     }
 
+    /// True if the agent gets its messages compressed.
+    pub(super) const fn compresses(&self) -> bool {
+        matches!(self, Self::Quic(_))
+    }
+
     /// Opens a connection.
     ///
     /// # Errors

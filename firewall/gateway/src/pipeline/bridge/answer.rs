@@ -11,15 +11,16 @@ use super::keys::{self, NoMessage};
 use super::{BINDING, Bridge, Fault, send};
 use crate::clock::unix_now;
 use crate::pipeline::exchange::{Exchange, stopped_reply};
-use crate::pipeline::gateway_refusals::{invalid, no_audit};
+use crate::pipeline::gateway_refusals::{invalid, no_audit, no_room};
 use crate::pipeline::record::Outcome;
+use crate::server::account::NoRoom;
 use crate::server::carrier::{CarriedFrame, FrameReader};
 
 impl Bridge {
     /// Relays everything from the agent, once its connection is open.
     pub(super) async fn answer(&self, comes: oneshot::Receiver<FrameReader>) -> BridgeEnd {
         let Ok(mut from) = comes.await else { return std::future::pending().await };
-        let bounds = self.bounds();
+        let bounds = self.reply_bounds();
         loop {
             let carried = match from.next(&bounds).await {
                 Ok(carried) => carried,
@@ -53,9 +54,11 @@ impl Bridge {
 
     fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Refusal> {
         let shared = &self.worker.shared;
+        let held = exchange.charge.hold(carried.bytes.len());
+        held.map_err(|NoRoom| no_room(Delivered::Yes))?;
         self.hears().map_err(|refusal| refusal.with_delivered(Delivered::Yes))?;
         let generation = shared.inspector.generation();
-        let signed = keys::signed(carried, &self.bounds(), generation.policies(), unix_now());
+        let signed = keys::signed(carried, &self.reply_bounds(), generation.policies(), unix_now());
         drop(generation);
         let signed = signed.map_err(|why| match why {
             NoMessage::Framing(refusal) | NoMessage::Refused(refusal, _) => refused_reply(refusal),

@@ -6,7 +6,7 @@ use semgate_inspect::{
     Arrived, Code, Delivered, Direction, HeaderClaims, Outgoing, Peer, Permit, Refusal, Sent,
 };
 use semgate_protocol::Call;
-use semgate_protocol::iac::{Frame, MessageType};
+use semgate_protocol::iac::{Frame, MessageType, deflate};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -27,6 +27,12 @@ struct ToAgent<'t> {
     writer: &'t mut Option<FrameWriter>,
     /// Takes the receiving half.
     reader: &'t mut Option<oneshot::Sender<FrameReader>>,
+}
+
+/// A message, and its bytes for the agent.
+struct Outbound<'f> {
+    frame: &'f Frame,
+    packed: Bytes,
 }
 
 impl Bridge {
@@ -118,8 +124,9 @@ impl Bridge {
         to: ToAgent<'_>,
     ) -> Result<(), Fault> {
         let limits = &self.worker.shared.limits;
-        let SignedFrame { frame, agent, key } = signed;
+        let SignedFrame { frame, agent, key, form } = signed;
         self.belongs(&frame, &agent)?;
+        self.worker.metrics.signed(form.as_str());
         self.key.set(key);
         if is_handshake(&frame, &limits.json()) {
             return self.handshake(exchange, &Peer::signed(&agent), &frame).await;
@@ -135,14 +142,33 @@ impl Bridge {
         }
         let totals = self.files.borrow_mut().add(&judged, &limits.json(), self.signed.file_bytes);
         let room = totals.and_then(|()| self.exchanges.borrow().room(&permit));
-        let agent = match room {
-            Ok(()) => self.open(to).await,
+        let packed = room.and_then(|()| self.packed(permit.body()));
+        let agent = match packed {
+            Ok(packed) => self.open(to).await.map(|agent| (agent, packed)),
             Err(refusal) => Err(refusal),
         };
         match agent {
-            Ok(agent) => self.forward(exchange, permit, &agent, &frame).await,
+            Ok((agent, packed)) => {
+                self.forward(exchange, permit, &agent, Outbound { frame: &frame, packed }).await
+            }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }
+    }
+
+    /// The checked bytes as the agent's carrier needs them. A stock agent ends a connection that brings more than it takes.
+    fn packed(&self, message: &Bytes) -> Result<Bytes, Refusal> {
+        if !self.signed.agent.compresses() {
+            return Ok(message.clone());
+        }
+        let packed = deflate(message);
+        if packed.len() <= self.signed.frame_bytes {
+            return Ok(packed.into());
+        }
+        Err(Refusal::new(
+            Code::TooLarge,
+            "the message is larger than the limit once the gateway has compressed it",
+        )
+        .with_hint("send less in one message"))
     }
 
     /// Checks that a message is of the connection's agent and session.
@@ -204,9 +230,11 @@ impl Bridge {
         exchange: &Exchange<'_>,
         permit: Permit,
         agent: &FrameWriter,
-        frame: &Frame,
+        Outbound { frame, packed }: Outbound<'_>,
     ) -> Result<(), Fault> {
+        let before = permit.body().clone();
         let (body, sent) = self.spent(exchange, permit).await?;
+        let packed = if body == before { packed } else { self.packed(&body)? };
         let shared = &self.worker.shared;
         *self.last.borrow_mut() = keys::about(frame);
         self.decision.set(exchange.decision);
@@ -214,7 +242,7 @@ impl Bridge {
         let settles = (!sent.facts().learnt.is_empty()).then(|| sent.clone());
         let facts = sent.facts().clone();
         self.exchanges.borrow_mut().sent(sent);
-        let delivered = send(agent, &body, shared.limits.upstream_timeout).await;
+        let delivered = agent.send(&packed, shared.limits.upstream_timeout).await;
         delivered.map_err(|_| {
             Refusal::new(Code::UpstreamUnavailable, "the connection of the upstream agent ended")
                 .with_hint("the message may have arrived: check its effect before you send it again")

@@ -113,7 +113,8 @@ impl Guest {
         let account = shared.accounts.of(&first.agent, shared.now());
         let account = account.map_err(|NoAccount| gateway_refusals::too_many())?;
         let identity = Identity::signed(account).map_err(|_| gateway_refusals::too_many())?;
-        let connection = identity.connect(quic::WINDOW as usize);
+        // one window for each side
+        let connection = identity.connect(2 * quic::WINDOW as usize);
         let connection = connection.map_err(|TooMany| gateway_refusals::too_many())?;
         let bridge = Bridge::new(self, Rc::new(identity), first);
         Ok((bridge, connection))

@@ -6,11 +6,14 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use semgate_inspect::{Code, Refusal};
 use semgate_policies::{AgentEntry, Policies};
-use semgate_protocol::iac::{Frame, FrameLimits, inflate};
+use semgate_protocol::iac::{Frame, FrameLimits, SignedForm, inflate};
 
 use super::{BINDING, ZSTD_WINDOW};
 use crate::server::carrier::{CarriedFrame, FrameBounds};
 use crate::server::reply_signer::AnsweredMessage;
+
+/// Bytes of the longest name that an answer repeats: those of a SPIFFE id.
+const NAME: usize = 2048;
 
 /// A message whose signature was verified.
 pub(super) struct SignedFrame {
@@ -18,6 +21,7 @@ pub(super) struct SignedFrame {
     /// Id of the agent whose key verified it.
     pub(super) agent: Arc<str>,
     pub(super) key: [u8; 32],
+    pub(super) form: SignedForm,
 }
 
 /// The reason why a frame is no message of a known agent.
@@ -40,7 +44,7 @@ pub(super) fn signed(
     let frame = Frame::read(protobuf)
         .map_err(|fault| NoMessage::Refused(Refusal::of_message(&fault, BINDING), unknown))?;
     match verified(policies, &frame, now) {
-        Ok((agent, key)) => Ok(SignedFrame { frame, agent, key }),
+        Ok(Verified { agent, key, form }) => Ok(SignedFrame { frame, agent, key, form }),
         Err(refusal) => {
             let about = about(&frame);
             Err(NoMessage::Refused(refusal, about))
@@ -63,32 +67,38 @@ fn opened(carried: CarriedFrame, bounds: &FrameBounds) -> Result<Bytes, Refusal>
 
 /// The message as a reply refers to it.
 pub(super) fn about(frame: &Frame) -> AnsweredMessage {
-    AnsweredMessage {
-        from: frame.from().to_owned(),
-        msg_id: Some(frame.msg_id()),
-        session_id: frame.session_id(),
-    }
+    let from = if frame.from().len() <= NAME { frame.from() } else { "" };
+    AnsweredMessage { from: from.to_owned(), msg_id: Some(frame.msg_id()), session_id: frame.session_id() }
+}
+
+/// The agent, its key, and the form that the key signed.
+struct Verified {
+    agent: Arc<str>,
+    key: [u8; 32],
+    form: SignedForm,
 }
 
 /// The agent that `from` names, and its key that verifies the message. The keys of other agents are never tried.
 ///
 /// # Errors
 /// `sender_mismatch`, the same for an unknown name and a wrong key.
-fn verified(policies: &Policies, frame: &Frame, now: u64) -> Result<(Arc<str>, [u8; 32]), Refusal> {
+fn verified(policies: &Policies, frame: &Frame, now: u64) -> Result<Verified, Refusal> {
     let none = || {
         Refusal::new(Code::SenderMismatch, "no present key of the sender that the message names verifies it")
             .with_hint("sign it with a key that `entities.json` lists for the name in `from`")
     };
     let entry = named(policies, frame.from()).ok_or_else(none)?;
-    let mut present = present(entry, now);
-    let key = present.find(|key| frame.verify(key).is_some()).ok_or_else(none)?;
-    Ok((entry.id.as_str().into(), key))
+    let mut verified = present(entry, now).filter_map(|key| Some((key, frame.verify(&key)?)));
+    let (key, form) = verified.next().ok_or_else(none)?;
+    Ok(Verified { agent: entry.id.as_str().into(), key, form })
 }
 
-/// The agent with this name, or with this key in hex.
+/// The agent with this name, id, alias, or key in hex.
 fn named<'p>(policies: &'p Policies, name: &str) -> Option<&'p AgentEntry> {
     let binding = BINDING.as_str();
-    policies.by_name(binding, name).or_else(|| {
+    let known =
+        policies.by_name(binding, name).or_else(|| policies.agent(name)).or_else(|| policies.by_alias(name));
+    known.or_else(|| {
         let key = HEXLOWER_PERMISSIVE.decode(name.as_bytes()).ok()?;
         policies.by_key(binding, key.try_into().ok()?)
     })

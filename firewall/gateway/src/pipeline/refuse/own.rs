@@ -26,7 +26,7 @@ pub(crate) fn in_own_form(refusal: &Refusal, speaker: &Speaker<'_>, decision: De
     let mut buffer = [0; 26];
     let id = decision.text(&mut buffer);
     let hint = if refusal.hint().is_empty() { String::new() } else { format!("; hint: {}", refusal.hint()) };
-    let text = format!("{}{hint} [decision {id}]", refusal.reason());
+    let text = format!("{}: {}{hint} [decision {id}]", refusal.code(), refusal.reason());
     let unix =
         i64::try_from(speaker.unix).ok().and_then(|unix| OffsetDateTime::from_unix_timestamp(unix).ok());
     let timestamp = unix.and_then(|time| time.format(&Rfc3339).ok())?;

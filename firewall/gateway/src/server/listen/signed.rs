@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use super::speak::Open;
 use super::{Listener, Origin, stranger};
 use crate::pipeline::bridge::Guest;
 use crate::server::account::{Account, Connection};
@@ -119,22 +120,23 @@ impl Listener {
     fn guest_place(&self, address: &Arc<str>, held: Box<dyn Any>) -> Option<GuestPlace> {
         let shared = &self.worker.shared;
         let account = shared.accounts.of(address, shared.now()).ok();
-        let place = account.and_then(|account| {
+        let taken = account.and_then(|account| {
             let reserved = account.connect(quic::WINDOW as usize).ok()?;
             Some(GuestPlace { account, reserved, held })
         });
-        if place.is_none() {
+        if taken.is_none() {
             self.worker.metrics.connection("too_many");
         }
-        place
+        taken
     }
 
     /// Waits for the first verified message.
-    async fn admit_guest(&self, entrance: &SignedEntrance, place: GuestPlace, carrier: Carrier) {
+    async fn admit_guest(&self, entrance: &SignedEntrance, guest: GuestPlace, carrier: Carrier) {
         let signer = entrance.materials.load().signers.get(&entrance.route).cloned();
         let (Some(signer), Some(signed)) = (signer, self.worker.signed.clone()) else { return };
-        let GuestPlace { account, reserved, held } = place;
+        let GuestPlace { account, reserved, held } = guest;
         let worker = Rc::clone(&self.worker);
+        let held = Box::new((held, Open::count(worker.metrics.open.clone())));
         Guest { worker, signed, signer, carrier, account, reserved, held }.admit().await;
     }
 }

@@ -315,10 +315,10 @@ fn http2_builder(limits: &Limits, core: OnThisCore) -> http2::Builder<OnThisCore
 }
 
 /// Counts a connection while it is open.
-struct Open(metrics::Gauge);
+pub(super) struct Open(metrics::Gauge);
 
 impl Open {
-    fn count(gauge: metrics::Gauge) -> Self {
+    pub(super) fn count(gauge: metrics::Gauge) -> Self {
         gauge.increment(1.0);
         Self(gauge)
     }

@@ -84,7 +84,7 @@ fn a_stream_of_another_form_is_refused() {
         (b"{}".to_vec(), "is no zstd frame"),
         // the frame of zstd 0.7
         (unhex("27b52ffd 00 58 010000"), "is no zstd frame"),
-        (unhex("28b52ffd 01 58 07 010000"), "needs a dictionary"),
+        (unhex("28b52ffd 01 58 07 010000"), "needs a dictionary that the route does not list"),
         (unhex("28b52ffd 08 58 010000"), "is no zstd frame"),
         (good[..good.len() - 5].to_vec(), "is damaged: its zstd frame cannot be decoded"),
         // a block of the reserved type
@@ -99,4 +99,36 @@ fn a_stream_of_another_form_is_refused() {
     assert_eq!(fault(&bad).what, "is damaged: the checksum of its zstd frame is false");
     let limits = FrameLimits { compressed: good.len() - 1, ..LIMITS };
     assert_eq!(inflate(&good, &limits).unwrap_err().kind, FaultKind::TooLarge);
+}
+
+/// A dictionary that the C library trained, with the id 4711.
+const DICTIONARY: &str = "\
+    37a430ec671200001a10e02a850effffffffeb6e905b4afed5dc7befbdf76e4578a7b513040000004340aa3e000000040000 \
+    000080070f0c65307216100c085c6a0e03000000000000000000000000000000b3060000000000f4d4923103000000000000 \
+    00000000000000000100000004000000080000006974656d5f6964223a202262226974656d5f6964223a202277696e65222c \
+    20227175616e74697479223a203839322c20226e6f7465223a2022626262227d74656d5f6964223a202262656572222c2022 \
+    7175616e74697479223a203437372c20226e6f7465223a20226464646464227d226974656d5f6964223a2022746561222c20 \
+    227175616e74697479223a203736382c20226e6f7465223a202262626262227d5f6964223a2022746561222c20227175616e \
+    74697479223a203236362c20226e6f7465223a2022636363636363636363227d5f6964223a202277696e65222c2022717561 \
+    6e74697479223a203132392c20226e6f7465223a20226666666666666666227d5f6964223a202277696e65222c2022717561 \
+    6e74697479223a203238342c20226e6f7465223a20226161616161616161227d2277696e65222c20227175616e7469747922 \
+    3a20352c20226e6f7465223a2022646464646464646464227d7b22636f6e63656d5f6964223a2022746561222c2022717561 \
+    6e74697479223a203333302c";
+
+#[test]
+fn a_frame_uses_only_a_dictionary_that_the_route_lists() {
+    let stream = unhex("28b52ffd02586712750100e0707463757272656e745f6465636973696f6e3538336161616161227d06fcf6f67718b0898bfea7d13fda3fa23d");
+    assert_eq!(fault(&stream).what, "needs a dictionary that the route does not list");
+    let mut listed = Dictionaries::default();
+    assert_eq!(listed.add(unhex(DICTIONARY).into()), Ok(4711));
+    let message = r#"{"concept": "current_decision", "item_id": "beer", "quantity": 583, "note": "aaaaa"}"#;
+    assert_eq!(inflate_with(&stream, &LIMITS, &listed).unwrap(), message.as_bytes());
+    // a frame without a dictionary passes as before
+    assert_eq!(inflate_with(&deflate(b"one"), &LIMITS, &listed).unwrap(), b"one");
+    let mut other = stream.clone();
+    other[6] ^= 1;
+    let fault = inflate_with(&other, &LIMITS, &listed).unwrap_err();
+    assert_eq!(fault.what, "needs a dictionary that the route does not list");
+    assert_eq!(listed.add(unhex(DICTIONARY).into()).unwrap_err().kind, FaultKind::DuplicateKey);
+    assert_eq!(listed.add(Bytes::from_static(b"no dictionary")).unwrap_err().kind, FaultKind::Malformed);
 }
