@@ -172,7 +172,7 @@ fn iac_key_rotation_overlaps() {
         let end = jiff::Timestamp::from_second(i64::try_from(end).unwrap()).unwrap().to_string();
         json!({"keys": {"iac": [{"key": old.public, "not_after": end}, new.public]}})
     };
-    let end = now() + 12;
+    let end = now() + 15;
     write_names(&scene.up, "retailer-7", &both(end));
     wait_for("the new key", || passes(new).then_some(()));
     assert!(passes(old) && passes(new), "both count while they overlap");
