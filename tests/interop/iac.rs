@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -356,4 +356,33 @@ fn iac_a_reply_without_a_claim_belongs_to_the_one_open_context() {
     let claimed = reply(&claimed);
     agent.stream(&claimed.stream());
     assert_eq!(client.shown("received"), claimed);
+}
+
+#[test]
+fn f4_17_agents_of_a_mesh_reach_each_other_through_a_route_each() {
+    let (keys, [to_alice, alices, to_carol, carols]) = (Keys::default(), [(); 4].map(|()| free_udp()));
+    let route = |agent: &str, at: SocketAddr, behind: SocketAddr| {
+        format!(
+            "[[route]]\nname = \"{agent}\"\nlisten = \"quic://{at}\"\nbinding = \"iac\"\nreceiver = \"spiffe://semgate.test/agent/{agent}\"\nupstream = \"quic://{behind}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:supplyChain:v1.0\"\nsigning_key = \"iac.key\"\n"
+        )
+    };
+    let _scene =
+        Scene::start(&(route("retailer-7", to_alice, alices) + &route("treasurer-1", to_carol, carols)));
+    let serves = |at: SocketAddr, own: &Key, name: &str, other: &Key| {
+        let peer = Peer::start("server", &[&at.to_string(), &own.seed, name, &other.public]);
+        peer.expect("serves");
+        peer
+    };
+    let alice = serves(alices, &keys.alice, "alice", &keys.carol);
+    let carol = serves(carols, &keys.carol, "carol", &keys.alice);
+    for (from, key, to, server, at, own) in [
+        ("alice", &keys.alice, "carol", &carol, to_carol, &keys.carol),
+        ("carol", &keys.carol, "alice", &alice, to_alice, &keys.alice),
+    ] {
+        let mut client = Peer::client(at, key);
+        let payload = decision(6).to_string();
+        let sent = client.send(&json!({"from": from, "to": to, "type": DELEGATE_TASK, "payload": payload}));
+        assert_eq!(server.shown("handled"), sent);
+        assert!(client.shown("received").is_signed_by(own));
+    }
 }
