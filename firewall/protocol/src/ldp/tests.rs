@@ -73,7 +73,9 @@ fn reply<T>(value: &Value, echo: &Echo, then: impl FnOnce(&Reply<'_>) -> T) -> R
 fn with(value: &Value, path: &str, member: Value) -> Value {
     let mut value = value.clone();
     let (object, name) = path.rsplit_once('/').unwrap();
-    value.pointer_mut(object).unwrap()[name] = member;
+    if let Some(object) = value.pointer_mut(object).and_then(Value::as_object_mut) {
+        object.insert(name.to_owned(), member);
+    }
     value
 }
 
@@ -287,7 +289,8 @@ fn the_answer_to_a_poll_states_its_mode_in_the_provenance() {
     let poll = with(&exchange("TASK_CANCEL").0, "/body/type", "TASK_UPDATE".into());
     let mut echo = echo(&poll);
     echo.fill(&self::echo(&submitted));
-    let polled = with(&with(&answered, "/session_id", poll["session_id"].clone()), "/payload_mode", "text".into());
+    let polled =
+        with(&with(&answered, "/session_id", poll["session_id"].clone()), "/payload_mode", "text".into());
     let mode = |value: &Value| {
         reply(value, &echo, |reply| match reply {
             Reply::Message(message) => match message.dialogue.step {
