@@ -173,7 +173,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     let mut parts = parts::Parts::default();
     tell("starting the authority");
     if let Some(agent) = layout.agent {
-        parts.agent(agent, &args.dir).await?;
+        parts.agent(agent, layout.signing_agent, &args.dir).await?;
     }
     let authority = parts.authority(&layout).await?;
     let authority_url = format!("https://{authority}");

@@ -35,6 +35,9 @@ pub struct Notes {
     /// Address of the sample agent; none in a directory of `init`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<SocketAddr>,
+    /// Its address of QUIC; none in a directory of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_agent: Option<SocketAddr>,
     /// The roots, relative to the directory.
     pub roots: PathBuf,
     /// SPIFFE ids of those with a certificate here, by name. Empty beside the sample agent, whose callers are the shipped ones.

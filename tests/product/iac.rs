@@ -32,8 +32,7 @@ impl Caller {
         let pem = std::fs::read_to_string(up.dir.join("agents/retailer-7.iac.key")).unwrap();
         let text: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
         let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&STANDARD.decode(text).unwrap()).unwrap();
-        let address: SocketAddr =
-            up.text("/gateway/iac").strip_prefix("quic://").unwrap().parse().unwrap();
+        let address: SocketAddr = up.text("/gateway/iac").strip_prefix("quic://").unwrap().parse().unwrap();
         Self { key, connection: IacConnection::connect(address).await.unwrap() }
     }
 
@@ -60,14 +59,17 @@ impl Caller {
         let parties = (&negotiator::spiffe(RETAILER), &negotiator::spiffe(AGENT));
         let body = write_message(kind, carried, Performative::Request, parties, SNL, "m-1").unwrap();
         let answer = self.ask(String::from_utf8(body).unwrap()).await;
-        read_message(answer.to_string().as_bytes(), SNL).unwrap_or_else(|why| panic!("{why}: {answer}")).carried
+        read_message(answer.to_string().as_bytes(), SNL)
+            .unwrap_or_else(|why| panic!("{why}: {answer}"))
+            .carried
     }
 
     async fn decide(&mut self, lock: Option<&str>) -> Value {
         let claim = json!({"context": URN, "performative": "INFORM", "lock": lock});
         let claim: serde_json::Map<_, _> =
             claim.as_object().unwrap().clone().into_iter().filter(|(_, value)| !value.is_null()).collect();
-        let content = json!({"l9": claim, "concept_type": "current_decision", "item_id": "beer", "quantity": 3});
+        let content =
+            json!({"l9": claim, "concept_type": "current_decision", "item_id": "beer", "quantity": 3});
         self.ask(content.to_string()).await
     }
 }

@@ -1,5 +1,5 @@
-//! Signed messages of IAC over QUIC (IAC: Inter-Agent Communication): one that passes, one that no policy permits, and one that is
-//! sent twice.
+//! Signed messages of IAC over QUIC (IAC: Inter-Agent Communication): one that passes, one that no policy permits, and one that
+//! is sent twice.
 
 use std::net::SocketAddr;
 

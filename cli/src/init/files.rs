@@ -85,7 +85,7 @@ fn fill(dir: &Path, plan: &Plan) -> Result<(), Fault> {
     }
     let agents = identities(plan);
     certificates(dir, &agents)?;
-    let notes = Notes { agent: None, roots, agents };
+    let notes = Notes { agent: None, signing_agent: None, roots, agents };
     write_once(&dir.join(UP_TOML), toml::to_string(&notes).doing("notes")?.as_bytes())
 }
 

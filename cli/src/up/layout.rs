@@ -65,6 +65,8 @@ pub struct Layout {
     pub roots: PathBuf,
     /// Address of the sample agent; none in a directory of `init`.
     pub agent: Option<SocketAddr>,
+    /// Its address of QUIC; none in a directory that an earlier version made.
+    pub signing_agent: Option<SocketAddr>,
     /// Agents that may speak.
     pub agents: BTreeMap<String, AgentFile>,
     /// People who may decide; none beside agents of one's own.
@@ -127,7 +129,8 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     };
     let humans = if notes.agent.is_some() && dir.join(HUMANS_DIR).exists() { HUMANS.as_slice() } else { &[] };
     let humans = humans.iter().map(|(name, ..)| ((*name).to_owned(), HumanFile::new(name))).collect();
-    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents, humans, _ports: ports })
+    let (agent, signing_agent) = (notes.agent, notes.signing_agent);
+    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent, signing_agent, agents, humans, _ports: ports })
 }
 
 fn shipped(name: &str, credentials: &[&str]) -> AgentFile {
@@ -173,8 +176,8 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     }
     let [authority, authority_admin, l8, a2a, a2h, ldp, iac, admin, people, console, agent] =
         ports.fill(addresses(args))?;
-    // the sample agent speaks QUIC at the port of its TCP
-    [iac, agent].into_iter().for_each(|address| ports.leave_udp(address));
+    let [signing_agent] = ports.fill([None])?;
+    [iac, signing_agent].into_iter().for_each(|address| ports.leave_udp(address));
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")
@@ -185,13 +188,18 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     }
     let entities = signing_key::with_keys(dir, &PolicySource::shipped().entities)?;
     write_once(&dir.join(POLICIES).join("entities.json"), &entities)?;
-    let firewall =
-        firewall_toml(&roots, &made.log_key, authority, [l8, a2a, a2h, ldp, iac, admin, people, agent]);
+    let firewall = firewall_toml(
+        &roots,
+        &made.log_key,
+        authority,
+        [l8, a2a, a2h, ldp, iac, admin, people, agent, signing_agent],
+    );
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
     let card = sample_agent::delegate_card(&sample_agent::delegate_url(agent));
     write_once(&dir.join(IDENTITY_CARD), format!("{card:#}\n").as_bytes())?;
     people::write(dir, &roots, &ConsoleAddresses { listen: console, admin, people, authority })?;
-    let notes = Notes { agent: Some(agent), roots, agents: BTreeMap::new() };
+    let notes =
+        Notes { agent: Some(agent), signing_agent: Some(signing_agent), roots, agents: BTreeMap::new() };
     // Last, as proof that everything above is there.
     write_once(&dir.join(UP_TOML), toml::to_string(&notes).doing("notes")?.as_bytes())?;
     Ok(notes)
@@ -229,8 +237,8 @@ pub fn own_addresses(listening: impl IntoIterator<Item = IpAddr>) -> Vec<IpAddr>
     all
 }
 
-fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 8]) -> String {
-    let [l8, a2a, a2h, ldp, iac, admin, people, agent] = at;
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 9]) -> String {
+    let [l8, a2a, a2h, ldp, iac, admin, people, agent, signing_agent] = at;
     let signing = signing_key::file(GATEWAY);
     let signing = signing.display();
     let roots = roots.display();
@@ -315,7 +323,7 @@ name = "iac"
 listen = "quic://{iac}"
 binding = "iac"
 receiver = "{receiver}"
-upstream = "quic://{agent}"
+upstream = "quic://{signing_agent}"
 {contexts}
 {handshake}
 signing_key = "{signing}"

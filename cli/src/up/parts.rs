@@ -32,12 +32,18 @@ struct Part {
 
 impl Parts {
     /// Starts the sample agent.
-    pub async fn agent(&mut self, address: SocketAddr, dir: &Path) -> Result<(), Fault> {
-        let key = SigningKey::read(dir, SAMPLE_AGENT).ok();
+    pub async fn agent(
+        &mut self,
+        address: SocketAddr,
+        signing: Option<SocketAddr>,
+        dir: &Path,
+    ) -> Result<(), Fault> {
+        let key = signing.map(|_| SigningKey::read(dir, SAMPLE_AGENT)).transpose()?;
         self.start("sample agent", move |ready, stop| async move {
             let listener = TcpListener::bind(address).await.map_err(|e| taken(address, &e))?;
             let _ = ready.send(address);
-            let signed = key.map(|key| SignedAgent::bind(address, key)).transpose()?;
+            let signed =
+                signing.zip(key).map(|(address, key)| SignedAgent::bind(address, key)).transpose()?;
             sample_agent::serve(listener, spiffe(SAMPLE_AGENT), signed, stopped(stop)).await
         })
         .await

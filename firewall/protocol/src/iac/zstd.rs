@@ -121,7 +121,8 @@ fn opened(source: &mut &[u8], limits: &FrameLimits, dictionaries: &Dictionaries)
     if let Err(FrameDecoderError::DictNotProvided { dict_id }) = open
         && let Some(listed) = dictionaries.of(dict_id)
     {
-        let dictionary = Dictionary::decode_dict(listed).map_err(|_| malformed("needs a damaged dictionary"))?;
+        let dictionary =
+            Dictionary::decode_dict(listed).map_err(|_| malformed("needs a damaged dictionary"))?;
         *source = whole;
         open = decoder.add_dict(dictionary).and_then(|()| decoder.init(&mut *source));
     }
@@ -142,7 +143,9 @@ fn header_fault(fault: &FrameDecoderError) -> MessageFault {
             too_large("needs a larger window for decompression than the limit")
         }
         FrameDecoderError::FrameHeaderError(_) => malformed("asks for a window that zstd does not have"),
-        FrameDecoderError::DictNotProvided { .. } => malformed("needs a dictionary that the route does not list"),
+        FrameDecoderError::DictNotProvided { .. } => {
+            malformed("needs a dictionary that the route does not list")
+        }
         FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { .. }) => {
             malformed("begins with a skippable frame")
         }

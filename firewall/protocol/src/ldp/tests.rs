@@ -287,7 +287,8 @@ fn the_answer_to_a_poll_states_its_mode_in_the_provenance() {
     let poll = with(&exchange("TASK_CANCEL").0, "/body/type", "TASK_UPDATE".into());
     let mut echo = echo(&poll);
     echo.fill(&self::echo(&submitted));
-    let polled = with(&with(&answered, "/session_id", poll["session_id"].clone()), "/payload_mode", "text".into());
+    let polled =
+        with(&with(&answered, "/session_id", poll["session_id"].clone()), "/payload_mode", "text".into());
     let mode = |value: &Value| {
         reply(value, &echo, |reply| match reply {
             Reply::Message(message) => match message.dialogue.step {

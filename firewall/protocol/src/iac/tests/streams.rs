@@ -117,7 +117,9 @@ const DICTIONARY: &str = "\
 
 #[test]
 fn a_frame_uses_only_a_dictionary_that_the_route_lists() {
-    let stream = unhex("28b52ffd02586712750100e0707463757272656e745f6465636973696f6e3538336161616161227d06fcf6f67718b0898bfea7d13fda3fa23d");
+    let stream = unhex(
+        "28b52ffd02586712750100e0707463757272656e745f6465636973696f6e3538336161616161227d06fcf6f67718b0898bfea7d13fda3fa23d",
+    );
     assert_eq!(fault(&stream).what, "needs a dictionary that the route does not list");
     let mut listed = Dictionaries::default();
     assert_eq!(listed.add(unhex(DICTIONARY).into()), Ok(4711));
