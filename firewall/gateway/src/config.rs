@@ -47,7 +47,7 @@ pub use approvals::ApprovalsConfig;
 pub use channels::{EgressConfig, MailConfig, MailSecurity, MailServer, SlackConfig};
 pub use fault::ConfigFault;
 pub use handshake::HandshakeChoice;
-pub use iac::{Congestion, IacOptions};
+pub use iac::{Congestion, IacOptions, ZstdDictionary};
 pub use ldp::{LdpDomain, LdpOptions, LdpSecret};
 pub use limits::Limits;
 pub use push::PushConfig;

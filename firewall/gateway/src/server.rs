@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod carrier;
+pub(crate) mod dictionaries;
 pub(crate) mod executor;
 pub(crate) mod framing;
 pub(crate) mod iac_connection;

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use semgate_contexts::Digest;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::read::{between, one, text};
+use super::read::{between, fault, one, text};
 use super::{ConfigFault, Endpoint, Listen, RouteConfig};
+
+/// The most dictionaries of a route.
+const MOST_DICTIONARIES: usize = 16;
 
 /// Options of IAC.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -29,6 +32,21 @@ pub struct IacOptions {
     /// Bytes of one file over all its chunks. 64 MiB.
     #[serde(deserialize_with = "between::<_, _, 1, 1_099_511_627_776>")]
     pub file_bytes: u64,
+    /// Zstd dictionaries that frames may use.
+    #[serde(deserialize_with = "dictionaries")]
+    pub dictionaries: Vec<ZstdDictionary>,
+}
+
+/// A dictionary that frames name by its id.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZstdDictionary {
+    /// File in the format of RFC 8878, section 5.
+    pub file: PathBuf,
+    /// Digest of the file.
+    #[serde(with = "digest")]
+    #[schemars(with = "String")]
+    pub digest: Digest,
 }
 
 impl Default for IacOptions {
@@ -39,6 +57,7 @@ impl Default for IacOptions {
             congestion: Congestion::Cubic,
             frame_bytes: 64 << 10,
             file_bytes: 64 << 20,
+            dictionaries: Vec::new(),
         }
     }
 }
@@ -66,16 +85,35 @@ text!(
     }
 );
 
-/// Serde functions of a digest that may be absent.
-mod pin {
-    use super::Digest;
-    use crate::config::read::fault;
+fn dictionaries<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<ZstdDictionary>, D::Error> {
+    let all = Vec::deserialize(d)?;
+    if all.len() > MOST_DICTIONARIES {
+        return Err(fault("at most 16 dictionaries"));
+    }
+    Ok(all)
+}
+
+/// Serde functions of a digest.
+mod digest {
+    use super::{Digest, fault};
     use serde::{Deserialize, Deserializer, Serializer};
 
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Digest, D::Error> {
+        Digest::parse(&String::deserialize(d)?).map_err(|_| fault("`sha-256:` and 64 hex digits"))
+    }
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(digest)
+    }
+}
+
+/// Serde functions of a digest that may be absent.
+mod pin {
+    use super::{Digest, digest};
+    use serde::{Deserializer, Serializer};
+
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Digest>, D::Error> {
-        let written = String::deserialize(d)?;
-        let digest = Digest::parse(&written).map(Some);
-        digest.map_err(|_| fault("`sha-256:` and 64 hex digits"))
+        digest::deserialize(d).map(Some)
     }
 
     pub(super) fn serialize<S: Serializer>(digest: &Option<Digest>, s: S) -> Result<S::Ok, S::Error> {

@@ -18,6 +18,7 @@ const APPROVALS: &str = "[approvals]\nlisten = \"127.0.0.1:0\"\nhumans = \"human
 const CARD: &str = "identity_card = \"card.json\"\n";
 const PINNED: &str =
     "upstream_certificate = \"sha-256:0000000000000000000000000000000000000000000000000000000000000000\"";
+const DICTIONARIES: &str = "dictionaries = [{ file = \"a.dict\", digest = \"sha-256:6dbb1120bd79646b81c8037b08dfb9699b901bbe7a76357038bf14db5bfac1e9\" }]";
 const SENDER: &str = "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n";
 
 /// Every kind of route.
@@ -89,6 +90,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("congestion", "congestion = \"bbr\"", &[IAC]),
     ("frame_bytes", "frame_bytes = 1000", &[IAC]),
     ("file_bytes", "file_bytes = 1000", &[IAC]),
+    ("dictionaries", DICTIONARIES, &[IAC]),
     ("upstream_certificate", PINNED, &[IAC]),
     ("websocket", "websocket = true", &[L8]),
     ("identity_card", CARD, &[LDP]),

@@ -71,6 +71,7 @@ fn paths(config: &mut Config) -> Vec<&mut PathBuf> {
         paths.extend(route.a2a.card_keys.iter_mut().chain(&mut route.ldp.identity_card));
         paths.extend(route.ldp.ldp_secrets.iter_mut().map(|secret| &mut secret.file));
         paths.extend(route.iac.signing_key.iter_mut());
+        paths.extend(route.iac.dictionaries.iter_mut().map(|dictionary| &mut dictionary.file));
         paths.extend(route.agent.handshake.iter_mut().flat_map(|own| [&mut own.certificate, &mut own.key]));
     }
     paths

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use semgate_inspect::{Exchanges, Refusal};
 use semgate_protocol::Binding;
+use semgate_protocol::iac::Dictionaries;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -56,6 +57,8 @@ pub(crate) struct Signed {
     pub(crate) frame_bytes: usize,
     /// Bytes of one file over all its chunks.
     pub(crate) file_bytes: u64,
+    /// Dictionaries that frames may use.
+    pub(crate) dictionaries: Dictionaries,
 }
 
 /// One connection of one agent.

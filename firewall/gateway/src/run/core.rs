@@ -15,6 +15,7 @@ use crate::pipeline::decision::Decisions;
 use crate::pipeline::identify::Identity;
 use crate::server::account::NoAccount;
 use crate::server::account::turns::Turns;
+use crate::server::dictionaries;
 use crate::server::executor::OnThisCore;
 use crate::server::listen::{Entrance, Face, Listener, SignedEntrance};
 use crate::server::materials::{Materials, OfRoutes, RouteKey};
@@ -232,6 +233,7 @@ impl Core {
             agent: AgentOpener::new(config, &self.config.limits)?,
             frame_bytes: config.iac.frame_bytes,
             file_bytes: config.iac.file_bytes,
+            dictionaries: dictionaries::load(&config.iac.dictionaries)?,
         })))
     }
 

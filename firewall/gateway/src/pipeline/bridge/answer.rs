@@ -58,7 +58,13 @@ impl Bridge {
         held.map_err(|NoRoom| no_room(Delivered::Yes))?;
         self.hears().map_err(|refusal| refusal.with_delivered(Delivered::Yes))?;
         let generation = shared.inspector.generation();
-        let signed = keys::signed(carried, &self.reply_bounds(), generation.policies(), unix_now());
+        let signed = keys::signed(
+            carried,
+            &self.reply_bounds(),
+            &self.signed.dictionaries,
+            generation.policies(),
+            unix_now(),
+        );
         drop(generation);
         let signed = signed.map_err(|why| match why {
             NoMessage::Framing(refusal) | NoMessage::Refused(refusal, _) => refused_reply(refusal),

@@ -76,7 +76,13 @@ impl Bridge {
         held.map_err(|NoRoom| BridgeEnd::refused(no_room(Delivered::No)))?;
         self.worker.turns.unit().await;
         let generation = self.worker.shared.inspector.generation();
-        let signed = keys::signed(carried, &self.bounds(), generation.policies(), unix_now());
+        let signed = keys::signed(
+            carried,
+            &self.bounds(),
+            &self.signed.dictionaries,
+            generation.policies(),
+            unix_now(),
+        );
         drop(generation);
         let (passed, about) = match signed {
             Ok(signed) => {

@@ -99,7 +99,7 @@ impl Guest {
         self.worker.turns.unit().await;
         let bounds = bounds(&self.worker, &self.signed);
         let generation = self.worker.shared.inspector.generation();
-        keys::signed(carried, &bounds, generation.policies(), unix_now())
+        keys::signed(carried, &bounds, &self.signed.dictionaries, generation.policies(), unix_now())
     }
 
     /// The remote address in place of an agent.

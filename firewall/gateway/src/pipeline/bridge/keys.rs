@@ -6,7 +6,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use semgate_inspect::{Code, Refusal};
 use semgate_policies::{AgentEntry, Policies};
-use semgate_protocol::iac::{Frame, FrameLimits, SignedForm, inflate};
+use semgate_protocol::iac::{Dictionaries, Frame, FrameLimits, SignedForm, inflate_with};
 
 use super::{BINDING, ZSTD_WINDOW};
 use crate::server::carrier::{CarriedFrame, FrameBounds};
@@ -36,10 +36,11 @@ pub(super) enum NoMessage {
 pub(super) fn signed(
     carried: CarriedFrame,
     bounds: &FrameBounds,
+    dictionaries: &Dictionaries,
     policies: &Policies,
     now: u64,
 ) -> Result<SignedFrame, NoMessage> {
-    let protobuf = opened(carried, bounds).map_err(NoMessage::Framing)?;
+    let protobuf = opened(carried, bounds, dictionaries).map_err(NoMessage::Framing)?;
     let unknown = AnsweredMessage::default();
     let frame = Frame::read(protobuf)
         .map_err(|fault| NoMessage::Refused(Refusal::of_message(&fault, BINDING), unknown))?;
@@ -53,12 +54,16 @@ pub(super) fn signed(
 }
 
 /// The protobuf of a frame.
-fn opened(carried: CarriedFrame, bounds: &FrameBounds) -> Result<Bytes, Refusal> {
+fn opened(
+    carried: CarriedFrame,
+    bounds: &FrameBounds,
+    dictionaries: &Dictionaries,
+) -> Result<Bytes, Refusal> {
     if !carried.compressed {
         return Ok(carried.bytes);
     }
     let limits = FrameLimits { compressed: bounds.compressed, inflated: bounds.plain, window: ZSTD_WINDOW };
-    let opened = inflate(&carried.bytes, &limits);
+    let opened = inflate_with(&carried.bytes, &limits, dictionaries);
     opened.map(Bytes::from).map_err(|fault| {
         Refusal::of_message(&fault, BINDING)
             .with_hint("send one zstd frame, as docs/spec/iac-binding.md says")
