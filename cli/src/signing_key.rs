@@ -74,7 +74,11 @@ pub fn with_keys(dir: &Path, entities: &[u8]) -> Result<Vec<u8>, Fault> {
         let is_named = |agent: &&mut Value| agent.get("alias").and_then(Value::as_str) == Some(name);
         let entry = agents.into_iter().flatten().find(is_named).and_then(Value::as_object_mut);
         if let Some(entry) = entry {
-            entry.insert("names".to_owned(), json!({"iac": name}));
+            // the names of other bindings stay
+            let names = entry.entry("names").or_insert_with(|| json!({}));
+            if let Some(names) = names.as_object_mut() {
+                names.insert("iac".to_owned(), (*name).into());
+            }
             entry.insert("keys".to_owned(), json!({"iac": [key]}));
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -172,7 +172,7 @@ fn iac_key_rotation_overlaps() {
         let end = jiff::Timestamp::from_second(i64::try_from(end).unwrap()).unwrap().to_string();
         json!({"keys": {"iac": [{"key": old.public, "not_after": end}, new.public]}})
     };
-    let end = now() + 12;
+    let end = now() + 15;
     write_names(&scene.up, "retailer-7", &both(end));
     wait_for("the new key", || passes(new).then_some(()));
     assert!(passes(old) && passes(new), "both count while they overlap");
@@ -280,6 +280,15 @@ fn f4_12_a_stamp_counts_in_seconds_or_microseconds_within_five_minutes() {
 
 #[test]
 fn f4_01_early_data_is_not_taken_and_no_stream_is_answered_in_both_directions() {
+    let alone = free_udp().to_string();
+    let server = Peer::start("raw", &["serve", &alone, "early"]);
+    server.expect("serves");
+    assert_eq!(
+        Peer::start("raw", &["call", &alone, "early"]).expect("early"),
+        true,
+        "a server that takes it"
+    );
+
     let scene = Scene::start("");
     let agent = Peer::raw_server(scene.behind);
     let mut raw = Peer::start("raw", &["call", &scene.at.to_string(), "early"]);
@@ -347,4 +356,33 @@ fn iac_a_reply_without_a_claim_belongs_to_the_one_open_context() {
     let claimed = reply(&claimed);
     agent.stream(&claimed.stream());
     assert_eq!(client.shown("received"), claimed);
+}
+
+#[test]
+fn f4_17_agents_of_a_mesh_reach_each_other_through_a_route_each() {
+    let (keys, [to_alice, alices, to_carol, carols]) = (Keys::default(), [(); 4].map(|()| free_udp()));
+    let route = |agent: &str, at: SocketAddr, behind: SocketAddr| {
+        format!(
+            "[[route]]\nname = \"{agent}\"\nlisten = \"quic://{at}\"\nbinding = \"iac\"\nreceiver = \"spiffe://semgate.test/agent/{agent}\"\nupstream = \"quic://{behind}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:supplyChain:v1.0\"\nsigning_key = \"iac.key\"\n"
+        )
+    };
+    let _scene =
+        Scene::start(&(route("retailer-7", to_alice, alices) + &route("treasurer-1", to_carol, carols)));
+    let serves = |at: SocketAddr, own: &Key, name: &str, other: &Key| {
+        let peer = Peer::start("server", &[&at.to_string(), &own.seed, name, &other.public]);
+        peer.expect("serves");
+        peer
+    };
+    let alice = serves(alices, &keys.alice, "alice", &keys.carol);
+    let carol = serves(carols, &keys.carol, "carol", &keys.alice);
+    for (from, key, to, server, at, own) in [
+        ("alice", &keys.alice, "carol", &carol, to_carol, &keys.carol),
+        ("carol", &keys.carol, "alice", &alice, to_alice, &keys.alice),
+    ] {
+        let mut client = Peer::client(at, key);
+        let payload = decision(6).to_string();
+        let sent = client.send(&json!({"from": from, "to": to, "type": DELEGATE_TASK, "payload": payload}));
+        assert_eq!(server.shown("handled"), sent);
+        assert!(client.shown("received").is_signed_by(own));
+    }
 }

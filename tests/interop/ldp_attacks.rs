@@ -298,10 +298,10 @@ fn ldp_attack_modes_struck_on_the_way() {
     let answer = arena.post("retailer-7", &struck);
     assert_eq!(refused(&answer).as_deref(), Some("reply_refused"), "it would be text: {}", answer.json());
     // nor does that of an acceptance
-    for behaviour in ["downgrade", "upgrade"] {
+    for (behaviour, code) in [("downgrade", "reply_refused"), ("upgrade", "upstream_invalid")] {
         arena.delegate.behaves(behaviour);
         let answer = arena.post("retailer-7", &signed(propose(&json!({})), SECRET));
-        assert_eq!(refused(&answer).as_deref(), Some("reply_refused"), "{behaviour}: {}", answer.json());
+        assert_eq!(refused(&answer).as_deref(), Some(code), "{behaviour}: {}", answer.json());
     }
 }
 
@@ -316,14 +316,15 @@ fn ldp_attack_trust_domain_claimed_by_a_word() {
     arena.refuses("retailer-7", &signed(propose(&elsewhere), SECRET), "policy_denied");
 }
 
-/// The gateway refuses the answer of a delegate that misbehaves in these manners.
-fn refuses_the_answers(behaviours: &[&str]) {
+/// The gateway refuses the answer of a delegate that misbehaves in these manners, with these codes: `upstream_invalid` where it is no answer to
+/// the request at all.
+fn refuses_the_answers(behaviours: &[(&str, &str)]) {
     let arena = Arena::start();
     let session = arena.session();
-    for behaviour in behaviours {
+    for (behaviour, code) in behaviours {
         arena.delegate.behaves(behaviour);
         let answer = arena.post("retailer-7", &signed(classify(&session), SECRET));
-        assert_eq!(refused(&answer).as_deref(), Some("reply_refused"), "{behaviour}: {}", answer.json());
+        assert_eq!(refused(&answer).as_deref(), Some(*code), "{behaviour}: {}", answer.json());
         assert!(!answer.json().to_string().contains("stranger"), "{behaviour}: {}", answer.json());
     }
     arena.delegate.behaves("");
@@ -333,23 +334,27 @@ fn refuses_the_answers(behaviours: &[&str]) {
 #[test]
 fn ldp_attack_reply_from_another_delegate() {
     refuses_the_answers(&[
-        "another delegate",
-        "another receiver",
-        "another session",
-        "another task",
-        "unsigned",
-        "signature of another",
+        ("another delegate", "reply_refused"),
+        ("another receiver", "reply_refused"),
+        ("another session", "upstream_invalid"),
+        ("another task", "upstream_invalid"),
+        ("unsigned", "reply_refused"),
+        ("signature of another", "reply_refused"),
     ]);
 }
 
 #[test]
 fn ldp_attack_provenance_of_another() {
-    refuses_the_answers(&["another producer", "producer in the envelope", "no provenance"]);
+    refuses_the_answers(&[
+        ("another producer", "reply_refused"),
+        ("producer in the envelope", "reply_refused"),
+        ("no provenance", "upstream_invalid"),
+    ]);
 }
 
 #[test]
 fn ldp_attack_result_in_another_mode() {
-    refuses_the_answers(&["reply in text"]);
+    refuses_the_answers(&[("reply in text", "upstream_invalid")]);
 }
 
 #[test]

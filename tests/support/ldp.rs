@@ -25,10 +25,11 @@ pub const NAMES: [(&str, &str); 4] = [
     ("wholesaler-1", DELEGATE),
 ];
 
-/// Whatever LDP itself asks, and three of the five skills; of transfers only small ones.
+/// Texts, contracts and four skills, of transfers only small ones. The shipped policies permit sessions and cards.
 pub const RULES: &str = r#"
 @id("ldp-asks") permit (principal in Group::"partners", action, resource is ldp::text);
 @id("ldp-texts") permit (principal in Group::"repliers", action, resource is ldp::text);
+@id("contracts") permit (principal in Group::"partners", action, resource is ldp::contract);
 @id("classify") permit (principal in Group::"partners", action, resource is work::classify);
 @id("classified") permit (principal in Group::"repliers", action, resource is work::classify_results);
 @id("summarise") permit (principal in Group::"partners", action, resource is work::summarise);

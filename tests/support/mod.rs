@@ -92,7 +92,8 @@ impl Up {
 
     /// Starts one in this directory, which may hold an earlier one's state.
     pub fn start_in(dir: &Path) -> Self {
-        // Ports are reserved by the test, which outlives the process: a restart finds them free.
+        // Ports are reserved by the test, which outlives the process: a restart finds them free. That of the sample agent is not, since
+        // the agent also binds the UDP port by which a test reserves one.
         let first = !dir.join("up.toml").exists();
         let options = [
             "--authority",
@@ -104,7 +105,6 @@ impl Up {
             "--admin",
             "--people",
             "--console",
-            "--agent",
         ];
         let addresses = options
             .iter()

@@ -15,10 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::fault::RunFault;
-use crate::local::card::AgentConnection;
-use crate::pipeline::forward;
 use crate::server::pem_files::{fault, read};
-use crate::upstream::Allowed;
 
 /// Lifetime of a comparison with the delegate's own card.
 const KEPT: Duration = Duration::from_secs(60);
@@ -134,36 +131,31 @@ impl Identity {
         Self { card, url, compared_until: RefCell::default() }
     }
 
-    /// The document of this endpoint. The gateway asks the delegate in its own name, at most once in [`KEPT`].
-    ///
-    /// # Errors
-    /// `upstream_invalid` for a delegate with another card than the pinned one, `upstream_unavailable` or `upstream_timeout`
-    /// for a delegate that does not answer.
-    pub(crate) async fn document(
-        &self,
-        connection: AgentConnection<'_>,
-        document: Endpoint,
-    ) -> Result<Bytes, Refusal> {
-        if self.compared_until.borrow().is_none_or(|until| until <= Instant::now()) {
-            self.compare(connection).await?;
-            *self.compared_until.borrow_mut() = Some(Instant::now() + KEPT);
-        }
-        Ok(self.card.served(document, &self.url))
+    /// True while the delegate's own card need not be compared again.
+    pub(super) fn is_compared(&self) -> bool {
+        self.compared_until.borrow().is_some_and(|until| Instant::now() < until)
     }
 
-    async fn compare(&self, connection: AgentConnection<'_>) -> Result<(), Refusal> {
-        let AgentConnection { pool, address, limits } = connection;
-        let lease =
-            pool.lease().await.map_err(|fault| crate::pipeline::gateway_refusals::unreachable(&fault))?;
-        let path = format!("{}{}", address.path().trim_end_matches('/'), Endpoint::Identity.path());
-        let request = address.card_request(&path);
-        let (head, body) = forward::exchange(pool, lease, request, limits, Allowed::ALWAYS).await?;
-        if head.status == 200 && self.card.is_same(&body) {
-            return Ok(());
-        }
-        Err(Refusal::new(Code::UpstreamInvalid, "the delegate's identity card is not the pinned one")
+    /// Compares the delegate's own card, which then counts for [`KEPT`].
+    ///
+    /// # Errors
+    /// `upstream_invalid` for another card than the pinned one.
+    pub(super) fn compare(&self, theirs: &[u8]) -> Result<(), Refusal> {
+        if !self.card.is_same(theirs) {
+            return Err(Refusal::new(
+                Code::UpstreamInvalid,
+                "the delegate's identity card is not the pinned one",
+            )
             .with_hint("ask the operator to compare the card and to pin it again")
-            .with_detail("compare `identity_card` with the delegate's `/ldp/identity`"))
+            .with_detail("compare `identity_card` with the delegate's `/ldp/identity`"));
+        }
+        *self.compared_until.borrow_mut() = Some(Instant::now() + KEPT);
+        Ok(())
+    }
+
+    /// The document of this endpoint, for callers.
+    pub(super) fn document(&self, document: Endpoint) -> Bytes {
+        self.card.served(document, &self.url)
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use semgate_inspect::{AnswerRight, Direction, Facts, Now, Quota, Refusal};
+use semgate_inspect::{AnswerRight, Code, Direction, Facts, Now, Quota, Refusal};
 use semgate_protocol::RefusedTask;
 
 use crate::clock::unix_now;
@@ -254,7 +254,10 @@ impl Exchange<'_> {
         let (account, route) = (self.identity.account(), &self.worker.route.name);
         match self.worker.rules.binding.protocol().refused_task(echo)? {
             RefusedTask::Begun(task) => {
-                account.refuse_task(route, task, refusal, now);
+                // the bytes of a task that came before say nothing about it
+                if refusal.code() != Code::Replayed {
+                    account.refuse_task(route, task, refusal, now);
+                }
                 None
             }
             RefusedTask::AskedFor(task) => {

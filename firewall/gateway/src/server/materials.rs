@@ -134,16 +134,8 @@ impl Materials {
             None => Ok(None),
         };
         let card_keys = of_routes(config, card_keys)?;
-        let files =
-            |route: &RouteConfig| RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files));
         let files = Arc::new(of_routes(config, files)?);
-        let signers = of_routes(config, |route: &RouteConfig| match &route.iac.signing_key {
-            Some(file) => ReplySigner::load(file).map(|signer| {
-                tracing::info!(route = route.name, "refusals of the route are signed by {}", signer.name());
-                Some(Arc::new(signer))
-            }),
-            None => Ok(None),
-        })?;
+        let signers = of_routes(config, signer)?;
         let own_certificates = own_certificates(config, identity.as_ref().map(|(chain, _)| chain))?;
         let issuers = Arc::new(issuers(config)?);
         Ok(Self {
@@ -159,6 +151,19 @@ impl Materials {
             own: own_certificates,
         })
     }
+}
+
+/// Contents of the files that a route holds; `None` without any.
+fn files(route: &RouteConfig) -> Result<Option<RouteFiles>, RunFault> {
+    RouteFiles::load(route).map(|files| (!files.is_empty()).then_some(files))
+}
+
+/// Signer of a route's refusals.
+fn signer(route: &RouteConfig) -> Result<Option<Arc<ReplySigner>>, RunFault> {
+    let Some(file) = &route.iac.signing_key else { return Ok(None) };
+    let signer = ReplySigner::load(file)?;
+    tracing::info!(route = route.name, "refusals of the route are signed by {}", signer.name());
+    Ok(Some(Arc::new(signer)))
 }
 
 /// The chain of `[tls]` and those of handshakes, each checked for its use.

@@ -1,5 +1,5 @@
 use super::*;
-use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
+use semgate_contexts::{ContextUrn, Digest, Prefix};
 
 fn memory(each: usize, all: usize) -> Dialogues {
     Dialogues::new(&InspectLimits {
@@ -10,7 +10,7 @@ fn memory(each: usize, all: usize) -> Dialogues {
 }
 
 fn opening() -> Opening {
-    let urn = ContextUrn::new(&Prefix::default(), Line::parse("travel").unwrap(), Version::new(1, 0));
+    let urn = ContextUrn::parse("urn:contexts:travel:v1.0", &Prefix::default()).unwrap();
     let about = Arc::new(About { urn, digest: Digest::of(b"") });
     Opening { mode: PayloadMode::Text, claim: Some(SessionClaim { about, lock: None }), life_ms: 1_000 }
 }

@@ -113,7 +113,8 @@ fn accepts(case: &Inspection<'_>, mode: PayloadMode) -> Result<(), Refusal> {
     if on_card && proposed.is_some_and(|proposed| fits(&proposed.modes)) {
         return Ok(());
     }
-    Err(Refusal::new(Code::Malformed, "the accepted payload mode was not proposed, or is not on the card"))
+    Err(Refusal::new(Code::Malformed, "the accepted payload mode was not proposed, or is not on the card")
+        .with_hint("accept a mode that both sides name"))
 }
 
 /// Refuses a message whose mode is not that of its session.

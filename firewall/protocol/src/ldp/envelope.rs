@@ -83,6 +83,10 @@ pub(super) fn echo(json: &Json<'_>) -> Option<Echo> {
     let kind = Kind::parse(body.get("type")?.as_str()?)?;
     let mut echo = Echo::default();
     echo.put("type", kind.as_str());
+    // outside of sessions, whatever the session of the task that is asked about
+    if members.get("session_id").and_then(Json::as_str) == Some("") {
+        echo.put("session_id", "");
+    }
     let mut put = |name: &'static str, value: Option<&Json<'_>>| {
         if let Some(text) = value.and_then(Json::as_str).and_then(identifier).filter(|text| fits(text)) {
             echo.put(name, text);

@@ -1,6 +1,7 @@
 //! The life of a session.
 
 use super::*;
+use crate::stage::stage_of;
 
 #[test]
 fn a_session_carries_its_context_to_tasks_polls_and_results() {
@@ -144,4 +145,22 @@ fn unverified_confidence_is_withheld_and_recorded() {
     let verified = with(&result, "/body/provenance/verification_status", "peer_verified".into());
     let reply = world.reply(&sent, &verified, NOW).unwrap();
     assert!(String::from_utf8_lossy(reply.body()).contains("0.93"));
+}
+
+#[test]
+fn the_lock_of_a_session_is_that_of_its_tasks_and_of_no_other_agent() {
+    let stage = stage_of(common::generation(&mut library()), InspectLimits::default());
+    let lock = stage.shake_hands(CALLER, &["travel:v2.1"], vec![]).unwrap().lock;
+    let mut route = Route::clone(&stage.route);
+    route.binding = Binding::Ldp;
+    route.options.require_lock = true;
+    let world = World { inspector: stage.inspector, route: Arc::new(route), count: AtomicU64::new(0) };
+    assert_eq!(refused(world.ask(CALLER, &world.propose(CALLER, flights()), NOW)).0, Code::LockMismatch);
+    let locked = with(&flights(), "/l9_context/lock", lock.as_str().into());
+    assert_eq!(refused(world.ask(OTHER, &world.propose(OTHER, locked.clone()), NOW)).0, Code::LockMismatch);
+    world.open(CALLER, "s1", locked);
+    // the task names no lock: its session holds it, and judges it again
+    let _ = world.ask(CALLER, &world.submit(CALLER, "s1", "t1"), NOW).unwrap();
+    let late = Now { unix: NOW.unix + 300, ..NOW };
+    assert_eq!(refused(world.ask(CALLER, &world.submit(CALLER, "s1", "t2"), late)).0, Code::LockMismatch);
 }

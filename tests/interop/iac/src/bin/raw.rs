@@ -1,4 +1,4 @@
-//! A peer that sends what no well-behaved one sends: `raw call ADDRESS [ed25519|early]` or `raw serve ADDRESS [ed25519]`.
+//! A peer that sends what no well-behaved one sends: `raw call ADDRESS [ed25519|early]` or `raw serve ADDRESS [ed25519|early]`.
 //!
 //! Each line of standard input is a stream of its own: `{"frame": HEX}` in one direction, `{"asking": HEX}` in both; `{"close": true}` closes
 //! the connection and `{"open": HEX}` begins a stream that never ends. A line is printed for each connection, for each stream that came, as
@@ -25,7 +25,7 @@ async fn main() -> Result<()> {
     let newest: Arc<Mutex<Option<Connection>>> = Arc::default();
     match words[0].as_str() {
         "serve" => {
-            let config = if words.len() > 2 { with_ed25519_certificate()? } else { init_server()? };
+            let config = words.get(2).map_or_else(init_server, |mode| offering(mode))?;
             let endpoint = Endpoint::server(config, words[1].parse()?)?;
             println!("{}", json!({"serves": words[1]}));
             let newest = Arc::clone(&newest);
@@ -138,18 +138,22 @@ async fn call(address: &str, mode: &str) -> Result<Connection> {
     }
 }
 
-/// The configuration of the stock server with a certificate of the other kind.
-fn with_ed25519_certificate() -> Result<ServerConfig> {
-    let key = KeyPair::generate_for(&rcgen::PKCS_ED25519)?;
+/// The configuration of the stock server with a certificate of the other kind, or with early data.
+fn offering(mode: &str) -> Result<ServerConfig> {
+    let early = mode == "early";
+    let key =
+        KeyPair::generate_for(if early { &rcgen::PKCS_ECDSA_P256_SHA256 } else { &rcgen::PKCS_ED25519 })?;
     let certificate = CertificateParams::new(vec!["localhost".to_owned()])?.self_signed(&key)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(
             vec![certificate.der().clone()],
             PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
         )?;
+    // QUIC knows no other amount than everything
+    config.max_early_data_size = if early { u32::MAX } else { 0 };
     Ok(ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(config)?)))
 }
 
