@@ -556,9 +556,9 @@ fn the_page_of_mechanisms_names_these_tests() {
     }
 }
 
-/// Every row about people names a test that exists.
+/// Every row about people, delegates and signed messages names tests that exist.
 #[test]
-fn the_page_of_mechanisms_names_the_tests_about_people() {
+fn the_page_of_mechanisms_names_the_tests_of_other_documents() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = std::fs::read_to_string(root.join("docs/mechanisms.md")).unwrap();
     let files = [
@@ -569,13 +569,28 @@ fn the_page_of_mechanisms_names_the_tests_about_people() {
         "tests/product/approvals/rules.rs",
         "tests/interop/humanlayer.rs",
         "tests/interop/channels.rs",
+        "tests/interop/ldp.rs",
+        "tests/interop/ldp_attacks.rs",
+        "tests/interop/ldp_faults.rs",
+        "tests/interop/ldp_results.rs",
+        "tests/interop/ldp_trust.rs",
+        "tests/interop/iac.rs",
+        "tests/interop/iac_attacks.rs",
         "firewall/approvals/src/people_tests.rs",
+        "firewall/gateway/tests/integration/iac.rs",
+        "firewall/protocol/src/iac/tests/streams.rs",
     ];
     let code: String = files.iter().map(|file| std::fs::read_to_string(root.join(file)).unwrap()).collect();
-    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| F1-")).collect();
-    assert_eq!(rows.len(), 28);
-    for row in rows {
-        let named = row.split('|').nth(3).unwrap().trim().trim_matches('`');
-        assert!(code.contains(&format!("fn {named}()")), "`{named}` is no test");
+    for (prefix, count) in [("| F1-", 28), ("| F3-", 19), ("| F4-", 16)] {
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with(prefix)).collect();
+        assert_eq!(rows.len(), count, "{prefix}");
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').collect();
+            let also = cells[4].split('`').skip(1).step_by(2).filter(|word| word.contains('_'));
+            let also = also.filter(|word| word.matches('_').count() > 2);
+            for named in also.chain([cells[3].trim().trim_matches('`')]) {
+                assert!(code.contains(&format!("fn {named}()")), "`{named}` is no test");
+            }
+        }
     }
 }
