@@ -17,7 +17,7 @@ use support::{Answer, Up};
 /// `partner` and `acme`, the domain of the delegate, trust each other. `outside` trusts `acme`, and `acme` does not trust it.
 const DOMAINS: [(&str, &[&str], &str); 3] = [
     ("acme", &["retailer-7", "wholesaler-1"], "partner"),
-    ("partner", &["courier-5"], "acme"),
+    ("partner", &["treasurer-1"], "acme"),
     ("outside", &["public-webapp-3"], "acme"),
 ];
 
@@ -104,7 +104,7 @@ fn by(agent: &str, mut message: Value) -> Value {
 fn joins() -> Vec<Attack> {
     let words = ["acme", "partner", "outside", "ACME", "acme ", "acme\u{200b}", "аcme", "default", "*", ""];
     let strangers = words.iter().map(|word| ("public-webapp-3", json!(word)));
-    let unnamed = words.iter().take(5).map(|word| ("treasurer-1", json!(word)));
+    let unnamed = words.iter().take(5).map(|word| ("sre-bot-1", json!(word)));
     let members = [
         json!("partner"),
         json!("outside"),
@@ -201,7 +201,7 @@ fn crossings(arena: &Arena, session: &str) -> Vec<Attack> {
     let task = arena.passes("retailer-7", &signed(classify(session), SECRET));
     let task = task["body"]["task_id"].as_str().unwrap();
     let mut all = Vec::new();
-    for agent in ["courier-5", "public-webapp-3", "treasurer-1"] {
+    for agent in ["treasurer-1", "public-webapp-3", "sre-bot-1"] {
         for message in [
             classify(session),
             about_task(session, "TASK_UPDATE", task),
@@ -211,7 +211,7 @@ fn crossings(arena: &Arena, session: &str) -> Vec<Attack> {
         ] {
             let kind = message["body"]["type"].as_str().unwrap().to_owned();
             all.push(Attack::of(agent, format!("{kind} by {agent}"), by(agent, message.clone())));
-            if agent != "treasurer-1" {
+            if agent != "sre-bot-1" {
                 all.push(Attack::of(agent, format!("{kind} by {agent} in the owner's name"), message));
             }
         }
@@ -219,8 +219,8 @@ fn crossings(arena: &Arena, session: &str) -> Vec<Attack> {
     all
 }
 
-/// Counts what is refused and never reaches the delegate, and what the delegate takes when it comes directly.
-fn detected(arena: &Arena, kind: &str, attacks: &[Attack]) -> usize {
+/// Counts what is refused with one of these codes and never reaches the delegate, and what the delegate takes when it comes directly.
+fn detected(arena: &Arena, kind: &str, attacks: &[Attack], codes: &[&str]) -> usize {
     assert_eq!(attacks.len(), 25, "{kind}");
     let mut stopped = 0;
     let mut taken = 0;
@@ -229,7 +229,7 @@ fn detected(arena: &Arena, kind: &str, attacks: &[Attack]) -> usize {
         let answer = arena.post(agent, envelope);
         let code = refused(&answer);
         let silent = arena.delegate.received().len() == before;
-        if code.is_some() && silent {
+        if silent && code.as_deref().is_some_and(|code| codes.contains(&code)) {
             stopped += 1;
         } else {
             println!("not stopped: {name}: {code:?} {}", answer.json());
@@ -247,16 +247,33 @@ fn detected(arena: &Arena, kind: &str, attacks: &[Attack]) -> usize {
 fn ldp_hundred_trust_attacks() {
     let arena = Arena::start();
     let session = arena.session("retailer-7");
-    let detected = detected(&arena, "untrusted domain join", &joins())
-        + detected(&arena, "capability escalation", &escalations(&session))
-        + detected(&arena, "replay", &replays(&arena, &session))
-        + detected(&arena, "cross-domain access", &crossings(&arena, &session));
+    let joins = detected(
+        &arena,
+        "untrusted domain join",
+        &joins(),
+        &["sender_mismatch", "policy_denied", "malformed"],
+    );
+    let escalations = detected(
+        &arena,
+        "capability escalation",
+        &escalations(&session),
+        &["concept_undefined", "policy_denied", "malformed"],
+    );
+    let replays =
+        detected(&arena, "replay", &replays(&arena, &session), &["replayed", "sender_mismatch", "not_found"]);
+    let crossings = detected(
+        &arena,
+        "cross-domain access",
+        &crossings(&arena, &session),
+        &["not_found", "sender_mismatch"],
+    );
+    let detected = joins + escalations + replays + crossings;
     assert_eq!(detected, 100);
     // the session that was attacked is as it was
     arena.passes("retailer-7", &signed(classify(&session), SECRET));
     let mut refusals = 0;
     for n in 0..1_000 {
-        let agent = if n % 2 == 0 { "retailer-7" } else { "courier-5" };
+        let agent = if n % 2 == 0 { "retailer-7" } else { "treasurer-1" };
         let session = arena.session(agent);
         for message in [classify(&session), close(&session)] {
             refusals += usize::from(refused(&arena.post(agent, &by(agent, message))).is_some());

@@ -21,7 +21,7 @@ pub const SECRET: &str = "the-secret-of-the-router";
 pub const NAMES: [(&str, &str); 4] = [
     ("retailer-7", CLIENT),
     ("public-webapp-3", "ldp:client:other"),
-    ("courier-5", "ldp:client:partner"),
+    ("treasurer-1", "ldp:client:partner"),
     ("wholesaler-1", DELEGATE),
 ];
 

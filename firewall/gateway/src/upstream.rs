@@ -10,6 +10,7 @@ mod drive;
 pub(crate) mod egress;
 pub(crate) mod internal_addresses;
 mod link;
+mod opener;
 mod streams;
 
 use std::cell::{Cell, RefCell};
@@ -30,6 +31,7 @@ pub(crate) use connect::{ConnectFault, Connected, Connector, Met, RouteMaterials
 pub(crate) use drive::ReplyBody;
 use link::Unanswered;
 pub(crate) use link::{Link, Speak};
+pub(crate) use opener::AgentOpener;
 use streams::Carried;
 
 /// Silence of a kept connection: Node.js and uvicorn close theirs after 5 s.

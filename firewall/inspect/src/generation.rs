@@ -106,14 +106,7 @@ impl Generation {
         operator_floors: BTreeMap<Line, Version>,
         prefix: Prefix,
     ) -> Result<Self, GenerationFault> {
-        for (n, second) in views.iter().enumerate() {
-            if let Some(first) = views.iter().take(n).find(|first| share(first.lines(), second.lines())) {
-                return Err(GenerationFault::SharedLine {
-                    first: first.authority().to_owned(),
-                    second: second.authority().to_owned(),
-                });
-            }
-        }
+        apart(&views)?;
         let urn = |(line, version): (&str, Version)| {
             let line = Line::parse(line).map_err(|_| GenerationFault::Control)?;
             Ok(ContextUrn::new(&prefix, line, version))
@@ -357,6 +350,19 @@ impl Named {
     pub(crate) fn hindered(&self) -> Option<&Hindered> {
         self.hindered.as_deref()
     }
+}
+
+/// Checks that no two views may hold the same line.
+fn apart(views: &[Arc<View>]) -> Result<(), GenerationFault> {
+    for (n, second) in views.iter().enumerate() {
+        if let Some(first) = views.iter().take(n).find(|first| share(first.lines(), second.lines())) {
+            return Err(GenerationFault::SharedLine {
+                first: first.authority().to_owned(),
+                second: second.authority().to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if two authorities could both claim some line.

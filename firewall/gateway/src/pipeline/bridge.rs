@@ -7,7 +7,6 @@
 //! A connection belongs to the agent of its first verified message. A refused message leaves it open: the caller gets a reply of
 //! the gateway that says so. Messages of one side pass in the order in which they began.
 
-mod agent;
 mod answer;
 mod ask;
 mod end;
@@ -22,7 +21,6 @@ use std::time::Duration;
 
 use semgate_inspect::{Exchanges, Refusal};
 use semgate_protocol::Binding;
-use semgate_protocol::iac::Dictionaries;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -37,9 +35,8 @@ use crate::pipeline::refuse::{self, Manner};
 use crate::server::carrier::{CarrierFault, FrameBounds, FrameReader, FrameWriter};
 use crate::server::framing::Caller;
 use crate::server::reply_signer::{AnsweredMessage, ReplySigner};
-use crate::server::worker::RouteWorker;
+use crate::server::worker::{RouteWorker, SignedRoute};
 
-pub(crate) use agent::AgentOpener;
 pub(crate) use guest::Guest;
 
 /// Interval between checks of a silent connection, as for a stream.
@@ -49,23 +46,11 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Largest window that a compressed frame may ask for, in bytes.
 const ZSTD_WINDOW: u64 = 8 << 20;
 
-/// Parts of a route that carries signed messages, on one core.
-pub(crate) struct Signed {
-    /// Opens connections to the agent.
-    pub(crate) agent: AgentOpener,
-    /// Bytes of a compressed frame.
-    pub(crate) frame_bytes: usize,
-    /// Bytes of one file over all its chunks.
-    pub(crate) file_bytes: u64,
-    /// Dictionaries that frames may use.
-    pub(crate) dictionaries: Dictionaries,
-}
-
 /// One connection of one agent.
 struct Bridge {
     worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
-    signed: Rc<Signed>,
+    signed: Rc<SignedRoute>,
     signer: Arc<ReplySigner>,
     caller: FrameWriter,
     exchanges: RefCell<Exchanges>,
@@ -177,7 +162,7 @@ impl Bridge {
 }
 
 /// Bounds of a frame on a route.
-fn bounds(worker: &RouteWorker, signed: &Signed) -> FrameBounds {
+fn bounds(worker: &RouteWorker, signed: &SignedRoute) -> FrameBounds {
     let limits = &worker.shared.limits;
     FrameBounds { compressed: signed.frame_bytes, plain: limits.body_bytes, time: limits.body_timeout }
 }

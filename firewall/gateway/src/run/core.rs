@@ -10,7 +10,6 @@ use crate::local::identity_card::Identity as PinnedIdentity;
 use crate::pipeline::admit::HANDSHAKE_PATH;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::{Authorization, Elsewhere};
-use crate::pipeline::bridge::{AgentOpener, Signed};
 use crate::pipeline::decision::Decisions;
 use crate::pipeline::identify::Identity;
 use crate::server::account::NoAccount;
@@ -23,10 +22,10 @@ use crate::server::quic::{self, Endpoints};
 use crate::server::route_files::RouteFiles;
 use crate::server::shared::Shared;
 use crate::server::sockets::ListeningSocket;
-use crate::server::worker::{Course, Group, Handshakes, RouteWorker};
+use crate::server::worker::{Course, Group, Handshakes, RouteWorker, SignedRoute};
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
-use crate::upstream::{Bounds, Connector, Pool, RouteMaterials, Speak};
+use crate::upstream::{AgentOpener, Bounds, Connector, Pool, RouteMaterials, Speak};
 use arc_swap::ArcSwap;
 use semgate_inspect::{GroupScope, Peer, Route};
 use semgate_protocol::Binding;
@@ -225,11 +224,11 @@ impl Core {
     }
 
     /// Parts of a route for signed messages; none in other bindings.
-    fn signed(&self, config: &RouteConfig) -> Result<Option<Rc<Signed>>, RunFault> {
+    fn signed(&self, config: &RouteConfig) -> Result<Option<Rc<SignedRoute>>, RunFault> {
         if !config.binding.protocol().traits().signs_messages {
             return Ok(None);
         }
-        Ok(Some(Rc::new(Signed {
+        Ok(Some(Rc::new(SignedRoute {
             agent: AgentOpener::new(config, &self.config.limits)?,
             frame_bytes: config.iac.frame_bytes,
             file_bytes: config.iac.file_bytes,

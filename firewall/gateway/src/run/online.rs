@@ -10,9 +10,8 @@ use super::start::Parts;
 use crate::config::{Config, RouteConfig};
 use crate::control::follow::{Memory, ask};
 use crate::fault::RunFault;
-use crate::pipeline::bridge::AgentOpener;
 use crate::server::executor::OnThisCore;
-use crate::upstream::{Connector, RouteMaterials, Speak};
+use crate::upstream::{AgentOpener, Connector, RouteMaterials, Speak};
 
 /// Time for an agent to refuse the gateway's certificate. In TLS 1.3 it does so after the client has finished.
 const SETTLE: Duration = Duration::from_millis(500);

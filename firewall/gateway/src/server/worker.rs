@@ -3,6 +3,7 @@
 mod course;
 mod handshakes;
 mod listings;
+mod signed_route;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +16,6 @@ use crate::local::card::Card;
 use crate::local::identity_card::Identity;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
-use crate::pipeline::bridge::Signed;
 use crate::pipeline::decision::Decisions;
 use crate::server::account::turns::Turns;
 use crate::server::shared::Shared;
@@ -26,6 +26,7 @@ use crate::upstream::egress::Egress;
 pub(crate) use course::{Course, Phase};
 pub(crate) use handshakes::Handshakes;
 pub(crate) use listings::Listings;
+pub(crate) use signed_route::SignedRoute;
 
 /// One route on one core.
 pub(crate) struct RouteWorker {
@@ -58,7 +59,7 @@ pub(crate) struct RouteWorker {
     /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
     /// Parts for signed messages, if the binding has them.
-    pub(crate) signed: Option<Rc<Signed>>,
+    pub(crate) signed: Option<Rc<SignedRoute>>,
     /// Course of the route's listeners.
     pub(crate) course: Course,
 }

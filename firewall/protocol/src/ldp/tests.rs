@@ -73,7 +73,9 @@ fn reply<T>(value: &Value, echo: &Echo, then: impl FnOnce(&Reply<'_>) -> T) -> R
 fn with(value: &Value, path: &str, member: Value) -> Value {
     let mut value = value.clone();
     let (object, name) = path.rsplit_once('/').unwrap();
-    value.pointer_mut(object).unwrap()[name] = member;
+    if let Some(object) = value.pointer_mut(object).and_then(Value::as_object_mut) {
+        object.insert(name.to_owned(), member);
+    }
     value
 }
 

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::end::{self, BridgeEnd};
 use super::keys::{self, NoMessage, SignedFrame};
-use super::{Bridge, FAREWELL, Signed, Telling, bounds, tell};
+use super::{Bridge, FAREWELL, Telling, bounds, tell};
 use crate::clock::unix_now;
 use crate::pipeline::exchange::Exchange;
 use crate::pipeline::gateway_refusals;
@@ -21,12 +21,12 @@ use crate::server::carrier::{CarriedFrame, Carrier};
 use crate::server::framing::Caller;
 use crate::server::quic;
 use crate::server::reply_signer::{AnsweredMessage, ReplySigner};
-use crate::server::worker::RouteWorker;
+use crate::server::worker::{RouteWorker, SignedRoute};
 
 /// A connection whose agent is not known yet.
 pub(crate) struct Guest {
     pub(crate) worker: Rc<RouteWorker>,
-    pub(crate) signed: Rc<Signed>,
+    pub(crate) signed: Rc<SignedRoute>,
     pub(crate) signer: Arc<ReplySigner>,
     pub(crate) carrier: Carrier,
     /// Account of the remote address.

@@ -76,16 +76,15 @@ fn a_frame_of_an_unknown_skill_is_a_concept_of_the_protocol() {
 #[test]
 fn use_prolongs_a_session_and_idleness_ends_it() {
     let world = World::new(|_| {});
-    world.open(CALLER, "s1", flights());
+    world.open(CALLER, "s1", with(&flights(), "/ttl_secs", json!(60)));
     let at = |seconds: u64, task: &str| {
         let task = world.submit(CALLER, "s1", task);
         let now = seconds_later(seconds);
-        let stamp = format!("2026-06-01T00:{:02}:00Z", 1 + seconds / 60);
-        world.ask(CALLER, &with(&task, "/timestamp", stamp.into()), now).map(drop)
+        world.ask(CALLER, &task, now).map(drop)
     };
-    at(540, "t1").unwrap();
-    at(1080, "t2").unwrap();
-    assert_eq!(refused(at(1680, "t3")).0, Code::NotFound);
+    at(50, "t1").unwrap();
+    at(100, "t2").unwrap();
+    assert_eq!(refused(at(160, "t3")).0, Code::NotFound);
 }
 
 #[test]

@@ -7,8 +7,8 @@ fn leaf() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<i32>().prop_map(|eighths| Value::from(f64::from(eighths) / 8.0)),
         "[a-z|:/. ]{0,12}".prop_map(Value::from),
         prop::sample::select(vec![
             "HELLO",

@@ -1,4 +1,4 @@
-//! The agent's side of a bridge, with the gateway as client.
+//! Connections to agents whose messages are signed, with the gateway as client.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl AgentOpener {
     }
 
     /// True if the agent gets its messages compressed.
-    pub(super) const fn compresses(&self) -> bool {
+    pub(crate) const fn compresses(&self) -> bool {
         matches!(self, Self::Quic(_))
     }
 
@@ -58,7 +58,7 @@ impl AgentOpener {
     ///
     /// # Errors
     /// `upstream_unavailable`; nothing was delivered.
-    pub(super) async fn open(&self) -> Result<Carrier, Refusal> {
+    pub(crate) async fn open(&self) -> Result<Carrier, Refusal> {
         self.connect().await.map_err(|why| unreachable_agent().with_detail(why))
     }
 }
