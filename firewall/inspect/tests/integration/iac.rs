@@ -283,12 +283,17 @@ fn an_agent_may_answer_what_only_informs_and_may_ignore_requests() {
 
 #[test]
 fn a_signed_answer_is_not_redacted() {
-    let redacts = r#"@id("quantities") @redact("quantity")
-        permit (principal in Group::"repliers", action, resource is supplyChain::current_decision)
+    let redacts = r#"@id("reference") @redact("booking_reference")
+        permit (principal in Group::"repliers", action, resource is travel::bookFlight_results)
         when { context.direction == "reply" };"#;
     let mut house = house_with(redacts);
-    house.sends(draft(Command, 1, &decision(CHAIN)));
-    assert_eq!(house.cause(answer(MessageType::Reply, 2, &decision(None))), Some(Code::PolicyError));
+    let mut flight = common::bases()["flight"]["content"].clone();
+    flight["l9"] = json!({"context": "urn:contexts:travel:v2.1"});
+    house.sends(draft(Command, 1, &flight));
+    let mut booked = json!({"task": "bookFlight", "status": "confirmed", "booking_reference": "SECRET7"});
+    assert_eq!(house.cause(answer(MessageType::Reply, 2, &booked)), Some(Code::PolicyError));
+    booked.as_object_mut().unwrap().remove("booking_reference");
+    assert!(house.answers(answer(MessageType::Reply, 3, &booked)).is_ok());
 }
 
 #[test]
