@@ -43,7 +43,7 @@ fn fault_4_policies_are_typed_by_what_the_gateway_knows() {
     // without a gateway: by the library, and the command says so
     let (status, faults, errors) = shown(&semgate(&["policy", "check", &dir]));
     assert!(status == 1 && faults.contains("weather"), "{faults}{errors}");
-    let by = "typed by the built-in library, 11 contexts; the gateway may know others: add `--config firewall.toml`";
+    let by = "typed by the built-in library, 14 contexts; the gateway may know others: add `--config firewall.toml`";
     assert!(errors.lines().any(|line| line == by), "{errors}");
 
     // with it: by the followers' memory
@@ -52,7 +52,7 @@ fn fault_4_policies_are_typed_by_what_the_gateway_knows() {
     });
     let (_, _, errors) = shown(&semgate(&["policy", "check", &dir, "--config", config]));
     let by = format!("typed by what the gateway of `{config}` knows of ");
-    assert!(errors.starts_with(&by) && errors.trim_end().ends_with("12 contexts"), "{errors}");
+    assert!(errors.starts_with(&by) && errors.trim_end().ends_with("15 contexts"), "{errors}");
     let (status, matrix, _) = shown(&semgate(&["policy", "matrix", &dir, "--config", config]));
     assert!(status == 0 && matrix.contains("weather::forecast"), "{matrix}");
 

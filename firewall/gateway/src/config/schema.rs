@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::route::{
     A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, RouteConfig, SpeechOptions,
 };
-use super::{A2hOptions, Config, LdpOptions};
+use super::{A2hOptions, Config, IacOptions, LdpOptions};
 
 impl Config {
     /// JSON Schema 2020-12 of the file.
@@ -37,6 +37,7 @@ fn route() -> Value {
         of::<McpOptions>(),
         of::<A2hOptions>(),
         of::<LdpOptions>(),
+        of::<IacOptions>(),
         of::<GroupOptions>(),
     ];
     let mut properties = Map::new();
