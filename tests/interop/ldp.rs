@@ -9,14 +9,15 @@ use support::gateway::{Gateway, Scripted, free_address};
 use support::ldp::{CLIENT, CONTEXT, Client, DELEGATE, Delegate, Route, SECRET, Stage, frame, secrets, up};
 use support::ldp_envelope::{classify, envelope, hello, post, refused};
 
-/// The same with identifiers, times, the address and absent members taken out: both packages read `null` as absent.
+/// The same with identifiers, times, signatures of both, the address and absent members taken out: both packages read `null` as absent.
 fn alike(mut shown: Value, url: &str) -> Value {
     fn walk(value: &mut Value, url: &str) {
         match value {
             Value::String(text) => {
                 let id = text.len() == 36 && text.bytes().filter(|byte| *byte == b'-').count() == 4;
                 let time = text.starts_with("20") && text.parse::<jiff::Timestamp>().is_ok();
-                *text = if id || time { "…".to_owned() } else { text.replace(url, "URL") };
+                let signature = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                *text = if id || time || signature { "…".to_owned() } else { text.replace(url, "URL") };
             }
             Value::Array(items) => items.iter_mut().for_each(|item| walk(item, url)),
             Value::Object(members) => {
