@@ -28,7 +28,7 @@ fn fault_8_literals_of_ipv6_lead_to_authority_and_gateway_whose_certificates_nam
     assert!(listed.contains("urn:contexts:payment:v1.1"), "{listed}");
     let key = std::fs::read_to_string(made.path.join("authority/keys/log.pub")).unwrap();
     let verified = good(&["log", "verify", &url, "--roots", text(&roots), "--log-key", key.trim()]);
-    assert!(verified.contains("size: 12"), "{verified}");
+    assert!(verified.contains("size: 15"), "{verified}");
     let card = good(&["call", "--dir", dir, "--route", "a2a", "--card"]);
     assert!(card.contains(&format!("https://{a2a}")), "{card}");
 }

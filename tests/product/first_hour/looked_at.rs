@@ -78,18 +78,18 @@ fn log_show_prints_what_a_verified_log_holds_and_nothing_of_another() {
     good(&["context", "revoke", "travel:v2.1", "--reason", "a test of the table", "--dir", dir]);
     let shown = good(&["log", "show", "--dir", dir]);
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines.len(), 13, "{shown}");
+    assert_eq!(lines.len(), 16, "{shown}");
     assert!(
         lines[0].starts_with("     0  20") && lines[0].contains("  publish    urn:contexts:a2a:v1.0"),
         "{shown}"
     );
-    assert!(lines[11].ends_with("  floor      payment v1.1  v1.0 could be replayed"), "{shown}");
-    assert!(lines[12].ends_with("  revoke     urn:contexts:travel:v2.1  a test of the table"), "{shown}");
+    assert!(lines[14].ends_with("  floor      payment v1.1  v1.0 could be replayed"), "{shown}");
+    assert!(lines[15].ends_with("  revoke     urn:contexts:travel:v2.1  a test of the table"), "{shown}");
     let of_line = good(&["log", "show", "--dir", dir, "--line", "payment"]);
     assert_eq!(of_line.lines().count(), 4, "three versions and a floor: {of_line}");
-    let since = good(&["--json", "log", "show", "--dir", dir, "--since", "12"]);
+    let since = good(&["--json", "log", "show", "--dir", dir, "--since", "15"]);
     let last: Value = serde_json::from_str(&since).unwrap();
-    assert_eq!((last["index"].as_u64(), last["kind"].as_str()), (Some(12), Some("revoke")));
+    assert_eq!((last["index"].as_u64(), last["kind"].as_str()), (Some(15), Some("revoke")));
     assert_eq!(good(&["log", "show", "--dir", dir, "--since", "2099-01-01"]), "");
     let (status, why) = bad(&["log", "show", "--dir", dir, "--since", "yesterday"]);
     assert!(status == 2 && why.contains("a day as `2026-05-01`"), "{why}");

@@ -45,7 +45,7 @@ fn fault_10_a_flag_comes_before_a_variable_before_a_profile_before_the_directory
     assert!(floor.status.success(), "{}", shown(&floor));
     let fetched = run(&["context", "fetch", "travel:v2.1"], &[]);
     assert!(fetched.status.success(), "{}", shown(&fetched));
-    assert!(shown(&run(&["log", "verify"], &[])).contains("size: 13"));
+    assert!(shown(&run(&["log", "verify"], &[])).contains("size: 16"));
     assert!(run(&["trust", "show"], &[]).status.success());
 
     // a variable comes before the profile, whose keys belong to its own authority alone
