@@ -181,7 +181,8 @@ fn bug_an_option_of_another_kind_was_ignored_whatever_its_type() {
 fn names_and_pages_are_listed_only_where_they_are_judged() {
     let hosts = "hosts = [\"gw.internal\"]\n";
     let origins = "origins = [\"https://desk.example\"]\n";
-    for kind in ALL {
+    // a listener of signed messages is never plain, and no page reaches it
+    for kind in ALL.iter().filter(|kind| **kind != IAC) {
         assert!(parsed(*kind, &format!("{SENDER}{hosts}{origins}")).is_ok(), "{kind:?}");
     }
     let socket = GOOD.replacen("binding = \"l8\"", &format!("binding = \"l8\"\n{SENDER}{hosts}"), 1);
