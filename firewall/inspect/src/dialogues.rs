@@ -9,7 +9,7 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -56,7 +56,9 @@ pub(crate) struct DialogueTask {
     /// The texts of the request that began it.
     pub(crate) echo: Echo,
     pub(crate) bounds: Bounds,
-    reported: OnceLock<Usage>,
+    /// The most that one report of the task named so far.
+    tokens: AtomicU64,
+    micro_usd: AtomicU64,
 }
 
 /// The session and task that a message names, if they are open and its sender's.
@@ -74,6 +76,10 @@ pub(crate) enum NotOpened {
     /// No more sessions can be remembered.
     Full,
 }
+
+/// A task of this id was begun before, and is still remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AlreadyBegun;
 
 /// All open sessions.
 pub(crate) struct Dialogues {
@@ -98,11 +104,16 @@ struct Row {
 
 impl Dialogue {
     fn is_over(&self, now_ms: u64) -> bool {
-        now_ms.saturating_sub(self.used_ms.load(Ordering::Relaxed)) >= self.life_ms
+        self.idle_ms(now_ms) >= self.life_ms
     }
 
     fn is(&self, scope: &Scope<'_>, id: &str) -> bool {
         self.id == id && self.scope == *scope
+    }
+
+    /// Milliseconds since its last use.
+    pub(crate) fn idle_ms(&self, now_ms: u64) -> u64 {
+        now_ms.saturating_sub(self.used_ms.load(Ordering::Relaxed))
     }
 
     /// Tokens that its tasks reported so far.
@@ -117,12 +128,19 @@ impl Dialogue {
 }
 
 impl DialogueTask {
-    /// Counts the reported use of a task against its session, the first report alone.
+    fn is(&self, scope: &Scope<'_>, id: &str) -> bool {
+        self.id == id && self.dialogue.scope == *scope
+    }
+
+    /// Counts the reported use of a task against its session: of several reports the largest, since a result is repeated.
     pub(crate) fn report(&self, usage: Usage) {
-        if self.reported.set(usage).is_ok() {
-            self.dialogue.tokens.fetch_add(usage.tokens.unwrap_or_default(), Ordering::Relaxed);
-            self.dialogue.micro_usd.fetch_add(usage.micro_usd.unwrap_or_default(), Ordering::Relaxed);
-        }
+        let more = |own: &AtomicU64, all: &AtomicU64, reported: Option<u64>| {
+            let reported = reported.unwrap_or_default();
+            let before = own.fetch_max(reported, Ordering::Relaxed);
+            all.fetch_add(reported.saturating_sub(before), Ordering::Relaxed);
+        };
+        more(&self.tokens, &self.dialogue.tokens, usage.tokens);
+        more(&self.micro_usd, &self.dialogue.micro_usd, usage.micro_usd);
     }
 }
 
@@ -139,8 +157,8 @@ impl Dialogues {
         let Some(row) = rows.owners.get(owner) else { return Live::default() };
         let is_open = |one: &Arc<Dialogue>| !one.is_over(now_ms);
         let task = named.task.and_then(|id| {
-            let own = |task: &&Arc<DialogueTask>| task.id == id && task.dialogue.scope == *scope;
-            row.tasks.iter().rev().find(own).filter(|task| is_open(&task.dialogue)).cloned()
+            let own = |task: &&Arc<DialogueTask>| task.is(scope, id);
+            row.tasks.iter().find(own).filter(|task| is_open(&task.dialogue)).cloned()
         });
         let dialogue = match named.session {
             Some(id) => {
@@ -200,22 +218,43 @@ impl Dialogues {
         Ok(())
     }
 
+    /// Returns true if anybody has an open session of this id.
+    pub(crate) fn is_open(&self, scope: &Scope<'_>, id: &str, now_ms: u64) -> bool {
+        let rows = self.locked();
+        let owner = rows.ids.get(&(scope.kept(), id.to_owned()));
+        let row = owner.and_then(|owner| rows.owners.get(owner));
+        row.is_some_and(|row| row.dialogues.iter().any(|one| one.is(scope, id) && !one.is_over(now_ms)))
+    }
+
     /// Records the use of a session, which prolongs its life.
     pub(crate) fn touch(&self, dialogue: &Dialogue, now_ms: u64) {
         dialogue.used_ms.fetch_max(now_ms, Ordering::Relaxed);
     }
 
     /// Records a task that begins. The oldest one of the same owner is forgotten beyond the bound.
-    pub(crate) fn begin(&self, owner: &str, id: &str, dialogue: &Arc<Dialogue>, of: TaskTerms) {
+    ///
+    /// # Errors
+    /// [`AlreadyBegun`]: a second task of one id would be judged by the terms of the first.
+    pub(crate) fn begin(
+        &self,
+        owner: &str,
+        id: &str,
+        dialogue: &Arc<Dialogue>,
+        of: TaskTerms,
+    ) -> Result<(), AlreadyBegun> {
         let mut rows = self.locked();
-        let Some(row) = rows.owners.get_mut(owner) else { return };
+        let Some(row) = rows.owners.get_mut(owner) else { return Ok(()) };
+        if row.tasks.iter().any(|task| task.is(&dialogue.scope, id)) {
+            return Err(AlreadyBegun);
+        }
         let TaskTerms { echo, bounds } = of;
-        let reported = OnceLock::new();
-        let task = DialogueTask { id: id.to_owned(), dialogue: Arc::clone(dialogue), echo, bounds, reported };
+        let (dialogue, tokens, micro_usd) = (Arc::clone(dialogue), AtomicU64::new(0), AtomicU64::new(0));
+        let task = DialogueTask { id: id.to_owned(), dialogue, echo, bounds, tokens, micro_usd };
         row.tasks.push_back(Arc::new(task));
         if row.tasks.len() > self.tasks {
             row.tasks.pop_front();
         }
+        Ok(())
     }
 
     /// Closes a session and forgets its tasks.

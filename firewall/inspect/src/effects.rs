@@ -2,7 +2,7 @@
 
 use crate::{
     Code, LONGEST_SESSION, Refusal, Sent,
-    dialogues::{NotOpened, Opening, SessionClaim, TaskTerms},
+    dialogues::{AlreadyBegun, NotOpened, Opening, SessionClaim, TaskTerms},
     inspection::Inspection,
     mcp_session::NotOpen,
     meter::Metered,
@@ -23,7 +23,7 @@ pub(crate) fn begun(case: &Inspection<'_>, metered: &Metered<'_, '_>) -> Result<
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     let nothing = || answers_nothing(case).with_facts(metered.facts());
-    speaks(case, message);
+    speaks(case, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     let question = message.answers.as_ref().map(|id| case.state.mcp_sessions.question(asked_at(case), id));
     let question = question.transpose().map_err(|NotOpen| nothing())?;
     let step = match &question {
@@ -70,19 +70,26 @@ pub(crate) fn taken(
 }
 
 /// Records what a permitted request does in its session.
-fn speaks(case: &Inspection<'_>, message: &Message<'_>) {
-    let Some(dialogue) = case.live.and_then(|live| live.dialogue.as_ref()) else { return };
+///
+/// # Errors
+/// `malformed` for the id of a task that was begun before.
+fn speaks(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+    let Some(dialogue) = case.live.and_then(|live| live.dialogue.as_ref()) else { return Ok(()) };
     let (dialogues, owner) = (&case.state.dialogues, case.sender.id());
     dialogues.touch(dialogue, case.now.monotonic_ms);
     match &message.dialogue.step {
         SessionStep::Submit(submission) => {
             let echo = case.echo.map(|echo| Echo::clone(echo)).unwrap_or_default();
             let terms = TaskTerms { echo, bounds: submission.bounds.unwrap_or_default() };
-            dialogues.begin(owner, submission.task, dialogue, terms);
+            dialogues.begin(owner, submission.task, dialogue, terms).map_err(|AlreadyBegun| {
+                Refusal::new(Code::Malformed, "a task of this id was begun before")
+                    .with_hint("give each task an id of its own")
+            })?;
         }
         SessionStep::Close => dialogues.close(owner, dialogue),
         _ => {}
     }
+    Ok(())
 }
 
 /// Opens the session that the upstream agent accepts.

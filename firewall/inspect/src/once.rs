@@ -1,9 +1,10 @@
 //! Messages that count once: a signed message passes within its window, and only the first time.
 
-use crate::{Code, Refusal, decide::Decided, inspection::Inspection, inspection::Turn};
+use crate::{Code, Direction, Refusal, decide::Decided, inspection::Inspection, inspection::Turn};
 use semgate_contexts::Digest;
 use semgate_negotiation::{NotTaken, RememberedBounds};
 use semgate_protocol::{Message, Once};
+use std::sync::Arc;
 
 /// Seconds that the stamp of a message may differ from our clock: the patience of common clients, and far more than clocks
 /// of machines with NTP differ.
@@ -37,7 +38,7 @@ pub(crate) fn take(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     let Some(once) = &decided.resolved().message().once else { return Ok(()) };
     let now = case.now.unix;
     let until = once.at.unwrap_or(now).max(now).saturating_add(STAMP_SECONDS);
-    let refusal = match case.state.once.take(digest(case, once), case.sender_key(), now, until) {
+    let refusal = match case.state.once.take(digest(case, once), &signer(case), now, until) {
         Ok(()) => return Ok(()),
         Err(NotTaken::Replayed) => Refusal::new(Code::Replayed, "a message with these ids was sent before")
             .with_hint("give each message an id of its own"),
@@ -49,11 +50,20 @@ pub(crate) fn take(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     Err(refusal.with_facts(decided.facts()))
 }
 
+/// The account that remembers a message. What one caller makes an agent say uses no room of other callers.
+fn signer(case: &Inspection<'_>) -> Arc<str> {
+    match case.direction {
+        Direction::Request => Arc::clone(case.sender_key()),
+        Direction::Reply => format!("{} to {}", case.sender.id(), case.receiver).into(),
+    }
+}
+
 /// Identifies a message among all of its sender. The length before each part keeps two ids from being cut elsewhere.
 fn digest(case: &Inspection<'_>, once: &Once<'_>) -> Digest {
     let mut text = String::new();
-    for part in
-        [case.sender.id(), case.receiver, &case.route.name].into_iter().chain(once.ids.iter().copied())
+    for part in [case.sender.id(), case.receiver, case.call.binding.as_str()]
+        .into_iter()
+        .chain(once.ids.iter().copied())
     {
         text.push_str(&format!("{}:{part}", part.len()));
     }

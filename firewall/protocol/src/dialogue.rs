@@ -78,6 +78,8 @@ pub enum SessionStep<'j> {
 /// The terms of a proposed session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionTerms<'j> {
+    /// The id that the proposer chose, if it chose one.
+    pub session: Option<&'j str>,
     /// The payload modes that the proposer takes.
     pub modes: Vec<PayloadMode>,
     /// The longest time without use, in seconds.

@@ -139,7 +139,7 @@ impl<'j> L9<'j> {
         let performative = speech::of(header, self.data, path)?.performative;
         self.hash(path)?;
         self.parties(path, level, setting, out)?;
-        self.claim(path, setting, out)?;
+        self.claim(path, level, setting, out)?;
         let of = Vocabulary::Format(ContentFormat::Sstp);
         let instance = |of, name, member: &str, object| {
             let pointer = Pointer { base: Base::Built(format!("{path}{member}").into()), key: None };
@@ -185,15 +185,17 @@ impl<'j> L9<'j> {
     }
 
     /// Notes the claim: a schema id that begins as the URNs of contexts do, in any case of letters.
-    fn claim(&self, path: &str, setting: Setting<'_>, out: &mut Message<'j>) -> Read<()> {
+    fn claim(&self, path: &str, level: Level, setting: Setting<'_>, out: &mut Message<'j>) -> Read<()> {
         let ours = |id: &&str| is_context_key(setting.reading.extension, id);
         let Some(urn) = self.header.schema_id.filter(ours) else { return Ok(()) };
+        let other = || {
+            MessageFault::malformed(format!("{path}{SCHEMA_ID}"), "names another context than the message")
+        };
         match out.claims.last() {
             Some(claim) if claim.urn == urn => Ok(()),
-            Some(_) => Err(MessageFault::malformed(
-                format!("{path}{SCHEMA_ID}"),
-                "names another context than the message",
-            )),
+            Some(_) => Err(other()),
+            // a message for others does not name the context of this one
+            None if level == Level::Round => Err(other()),
             None => {
                 out.claims.push(Claim { urn, digest: None, lock: None, location: SCHEMA_ID });
                 Ok(())

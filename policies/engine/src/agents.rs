@@ -64,6 +64,7 @@ impl Agents {
         let mut agents = Self::default();
         let mut faults = Vec::new();
         agents.document(&document, limits, &mut faults);
+        agents.names_apart(&mut faults);
         if faults.is_empty() {
             return Ok(agents);
         }
@@ -128,6 +129,20 @@ impl Agents {
         }
         self.by_name.add(&entry, position, pointer, faults);
         self.entries.push(entry);
+    }
+
+    /// Checks that no agent's name in a binding is the id or alias of another: in every binding, these are names too.
+    fn names_apart(&self, faults: &mut Vec<PolicyFault>) {
+        for (at_agent, entry) in (0_u32..).zip(&self.entries) {
+            for AgentName { binding, name } in &entry.names {
+                let known = |all: &HashMap<Box<str>, u32>| all.get(name.as_str()).copied();
+                let mut other = [known(&self.by_id), known(&self.by_alias)].into_iter().flatten();
+                if other.any(|other| other != at_agent) {
+                    let pointer = format!("/agents/{at_agent}/names/{binding}");
+                    faults.push(at(&pointer, "the id or alias of another agent"));
+                }
+            }
+        }
     }
 
     /// Takes over names that the running generation knew and that the file no longer declares. An agent among them is as if disabled: as a

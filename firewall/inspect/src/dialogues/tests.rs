@@ -50,8 +50,10 @@ fn tasks_are_bounded_lead_to_their_session_and_go_with_it() {
     let dialogue = memory.live(&scope, "a", named("1"), 0).dialogue.unwrap();
     for id in ["t1", "t2", "t3"] {
         let terms = TaskTerms { echo: Echo::default(), bounds: Bounds::default() };
-        memory.begin("a", id, &dialogue, terms);
+        memory.begin("a", id, &dialogue, terms).unwrap();
     }
+    let again = TaskTerms { echo: Echo::default(), bounds: Bounds::default() };
+    assert_eq!(memory.begin("a", "t3", &dialogue, again), Err(AlreadyBegun));
     let of =
         |owner: &str, id: &str| memory.live(&scope, owner, SessionRef { session: None, task: Some(id) }, 0);
     assert!(of("a", "t1").task.is_none() && of("b", "t3").task.is_none());

@@ -48,7 +48,8 @@ pub(super) fn holds(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), 
         SessionStep::Accept { mode, .. } => accepts(case, *mode),
         SessionStep::Submit(submission) => submits(case, submission),
         SessionStep::Follow { .. } => {
-            let live = case.live.filter(|live| live.task.is_some() && live.dialogue.is_some());
+            open(case)?;
+            let live = case.live.filter(|live| live.task.is_some());
             let together = live.is_some_and(|live| {
                 let of_task = live.task.as_ref().map(|task| &task.dialogue.id);
                 of_task == live.dialogue.as_ref().map(|dialogue| &dialogue.id)
@@ -62,8 +63,22 @@ pub(super) fn holds(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), 
 
 type Open<'c> = &'c std::sync::Arc<crate::dialogues::Dialogue>;
 
+/// The open session of a message. The rules of the route in force hold, whatever they were when it opened.
 fn open<'c>(case: &Inspection<'c>) -> Result<Open<'c>, Refusal> {
-    case.live.and_then(|live| live.dialogue.as_ref()).ok_or_else(not_open)
+    let rules = &case.route.options.dialogue;
+    let longest_ms = rules.session_seconds.saturating_mul(1_000);
+    let dialogue = case.live.and_then(|live| live.dialogue.as_ref());
+    let dialogue =
+        dialogue.filter(|one| one.idle_ms(case.now.monotonic_ms) < longest_ms).ok_or_else(not_open)?;
+    if rules.trust_each_other(case.sender.id(), case.receiver) { Ok(dialogue) } else { Err(strangers()) }
+}
+
+/// The refusal of agents whose trust domains do not trust each other.
+fn strangers() -> Refusal {
+    denied(
+        "the trust domains of the two agents do not trust each other",
+        "ask the operator, who configures the trust domains",
+    )
 }
 
 /// The refusal of a session or task that is unknown, over, or another agent's. All get the same text.
@@ -85,10 +100,12 @@ fn proposes(case: &Inspection<'_>, terms: &SessionTerms<'_>) -> Result<(), Refus
         return Err(Refusal::new(Code::SenderMismatch, reason).with_hint("name your own trust domain"));
     }
     if other(receiver, terms.required_domain) || !rules.trust_each_other(sender, receiver) {
-        return Err(denied(
-            "the trust domains of the two agents do not trust each other",
-            "ask the operator, who configures the trust domains",
-        ));
+        return Err(strangers());
+    }
+    let (scope, now_ms) = (case.route.scope(), case.now.monotonic_ms);
+    if terms.session.is_some_and(|id| case.state.dialogues.is_open(&scope, id, now_ms)) {
+        let reason = "the id in the proposal cannot be used";
+        return Err(Refusal::new(Code::NotFound, reason).with_hint("propose a session under a new id"));
     }
     match terms.modes.iter().max() {
         Some(richest) if *richest < rules.min_payload_mode => Err(too_poor(rules.min_payload_mode)),
@@ -183,8 +200,12 @@ fn results(case: &Inspection<'_>, usage: Usage) -> Result<(), Refusal> {
     let bounds = task.bounds;
     task.report(usage);
     in_time(case, bounds)?;
-    if bounds.depth.is_some_and(|depth| usage.depth > depth) {
-        return Err(denied("the task was delegated more often than its contract allows", "see the contract"));
+    let depth = least(case.route.options.dialogue.delegation_depth, bounds.depth);
+    if depth.is_some_and(|depth| usage.depth > depth) {
+        return Err(denied(
+            "the task was delegated more often than allowed",
+            "see its contract, and the route",
+        ));
     }
     let over = |bound: Option<u64>, reported: Option<u64>, used: u64| {
         bound.is_some_and(|bound| reported.is_none() || used > bound)

@@ -58,6 +58,13 @@ impl World {
         Self { inspector, route: Arc::new(route), count: AtomicU64::new(0) }
     }
 
+    /// Changes the route, as a reload does. Open sessions stay.
+    fn reload(&mut self, change: impl FnOnce(&mut Route)) {
+        let mut route = Route::clone(&self.route);
+        change(&mut route);
+        self.route = Arc::new(route);
+    }
+
     /// An envelope as the Python library writes it, with members of other types as `null`.
     fn envelope(&self, from: &str, to: &str, session: &str, body: Value) -> Value {
         let n = self.count.fetch_add(1, Ordering::Relaxed);

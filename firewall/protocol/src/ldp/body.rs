@@ -60,7 +60,7 @@ pub(super) fn request<'j>(envelope: &Envelope<'j>, reading: &Reading<'_>, out: &
         matches!(kind, Kind::Hello | Kind::SessionPropose | Kind::TaskUpdate | Kind::TaskCancel);
     match kind {
         Kind::TaskSubmit => return submission(envelope, reading, out),
-        Kind::SessionPropose => return proposal(body, out),
+        Kind::SessionPropose => return proposal(envelope, body, out),
         Kind::Hello => {
             out.parties.push(envelope::sender(word(member(body, "delegate_id")?, "/body", "delegate_id")?))
         }
@@ -90,10 +90,11 @@ pub(super) fn member<'j>(body: &'j Object<'j>, name: &str) -> Read<&'j Json<'j>>
 }
 
 /// `SESSION_PROPOSE`: its configuration, in the words of both SDKs and of the specification.
-fn proposal<'j>(body: &'j Object<'j>, out: &mut Message<'j>) -> Read<()> {
+fn proposal<'j>(envelope: &Envelope<'j>, body: &'j Object<'j>, out: &mut Message<'j>) -> Read<()> {
     let path = "/body/config";
     let config = object(member(body, "config")?, path)?;
-    let mut terms = SessionTerms::default();
+    let session = Some(envelope.session_id).filter(|id| !id.is_empty());
+    let mut terms = SessionTerms { session, ..SessionTerms::default() };
     let mut claimed = false;
     for (key, value) in config.iter() {
         match key {

@@ -226,4 +226,12 @@ fn two_agents_share_neither_name_nor_key_in_a_binding() {
     let key = format!(r#""keys":{{"iac":["{KEY}"]}}"#);
     let faults = two(agent("a", &key), agent("b", &key)).unwrap_err();
     assert!(faults[0].ends_with("at `/agents/1/keys/iac/0`: this key a second time"), "{faults:?}");
+    for (first, second) in [
+        (r#""alias":"x","names":{}"#, name("ldp")),
+        (r#""names":{}"#, name("iac").replace("\"x\"", "\"spiffe://d/a\"")),
+    ] {
+        let faults = two(agent("a", first), agent("b", &second)).unwrap_err();
+        assert!(faults[0].ends_with(": the id or alias of another agent"), "{faults:?}");
+    }
+    assert!(two(agent("a", &format!(r#""alias":"x",{}"#, name("ldp"))), agent("b", r#""names":{}"#)).is_ok());
 }

@@ -1,6 +1,7 @@
 //! Refusals as answers of their protocol, in the name of the agent that did not answer.
 
-use semgate_inspect::Refusal;
+use semgate_inspect::code::Class;
+use semgate_inspect::{Code, Refusal};
 use semgate_protocol::{Binding, RefusalDraft, Secret};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -39,10 +40,16 @@ pub(crate) fn in_own_form(refusal: &Refusal, speaker: &Speaker<'_>, decision: De
         sender: speaker.name,
         message_id: id,
         timestamp: &timestamp,
-        secret: speaker.secret,
+        // before the sender counts, anybody could have a text of its own signed in the agent's name
+        secret: speaker.secret.filter(|_| counts(refusal.code())),
     };
     let body = speaker.binding.protocol().refusal(&draft, echo)?;
     let mut answer = answer(decision, 200, "application/json", body.into());
     again(&mut answer, refusal);
     Some(answer)
+}
+
+/// True of a refusal after the sender and its signature counted.
+fn counts(code: Code) -> bool {
+    code.class() != Class::Form && code != Code::SenderMismatch
 }

@@ -46,6 +46,48 @@ fn ldp_attack_task_of_another() {
 }
 
 #[test]
+fn attack_a_task_begun_twice_is_judged_by_other_terms() {
+    let world = opened();
+    let _ = world.sent(CALLER, &world.submit(CALLER, "s1", "t1"));
+    let frame = json!({"task_type": "classification", "instruction": "Classify"});
+    let body = json!({"type": "TASK_SUBMIT", "task_id": "t1", "skill": "reasoning", "input": frame});
+    let (code, why) = refused(world.ask(CALLER, &world.request(CALLER, "s1", body), NOW));
+    assert_eq!((code, why.contains("a task of this id was begun before")), (Code::Malformed, true), "{why}");
+}
+
+#[test]
+fn attack_a_proposal_takes_the_place_of_an_open_session() {
+    let world = opened();
+    for agent in [OTHER, CALLER] {
+        let proposal = with(&world.propose(agent, flights()), "/session_id", "s1".into());
+        let (code, why) = refused(world.ask(agent, &proposal, NOW));
+        assert_eq!((code, why.contains("the id in the proposal cannot be used")), (Code::NotFound, true));
+    }
+    let _ = world.ask(CALLER, &world.submit(CALLER, "s1", "t1"), NOW).unwrap();
+}
+
+#[test]
+fn attack_an_open_session_outlives_the_trust_and_the_time_of_its_route() {
+    let mut world = opened();
+    let strangers = |route: &mut Route| {
+        let agents = vec![agent_id(DELEGATE)];
+        route.options.dialogue.trust_domains = vec![AgentDomain {
+            name: "supply".to_owned(),
+            agents,
+            allow_cross_domain: false,
+            trusted_peers: Vec::new(),
+        }];
+    };
+    world.reload(strangers);
+    let (code, why) = refused(world.ask(CALLER, &world.submit(CALLER, "s1", "t1"), NOW));
+    assert_eq!((code, why.contains("do not trust each other")), (Code::PolicyDenied, true), "{why}");
+    world.reload(|route| route.options.dialogue.session_seconds = 30);
+    let mut late = world.submit(CALLER, "s1", "t2");
+    late["timestamp"] = "2026-06-01T00:02:00Z".into();
+    assert_eq!(refused(world.ask(CALLER, &late, seconds_later(31))).0, Code::NotFound);
+}
+
+#[test]
 fn ldp_attack_accepted_session_of_another() {
     let world = opened();
     let sent = world.sent(OTHER, &world.propose(OTHER, flights()));

@@ -42,6 +42,8 @@ fn ldp_attack_contract_depth_and_deadline() {
     let chain = |n: usize| json!({"lineage": vec![hop.clone(); n]});
     assert_eq!(world.outcome("t4", &contract(open.clone()), chain(1), NOW), Ok(()));
     assert_eq!(world.outcome("t5", &contract(open), chain(2), NOW), Err(Code::PolicyDenied));
+    // the route's own bound needs no contract
+    assert_eq!(world.outcome("t7", &contract(json!({})), chain(3), NOW), Err(Code::PolicyDenied));
     let deep = contract(json!({"max_delegation_depth": 3}));
     let (code, why) = refused(world.task("t6", &deep));
     assert_eq!((code, why.contains("more delegations than the route")), (Code::PolicyDenied, true));
@@ -77,4 +79,12 @@ fn a_route_bounds_the_tokens_of_a_session_without_any_contract() {
     };
     report("t1", 10).unwrap();
     assert_eq!(refused(report("t2", 1)).0, Code::PolicyDenied);
+    // a small report first does not hide a large one
+    let world = opened(|route| route.options.dialogue.session_tokens = Some(10));
+    let sent = world.ask(CALLER, &world.submit(CALLER, "s1", "t1"), NOW).unwrap().spend().1;
+    let result =
+        |tokens: u64| with(&world.result(CALLER, "s1", "t1"), "/body/provenance/tokens_used", tokens.into());
+    let small = with(&result(1), "/message_id", "small".into());
+    let _ = world.reply(&sent, &small, NOW).unwrap();
+    assert_eq!(refused(world.reply(&sent, &result(1_000), NOW)).0, Code::PolicyDenied);
 }
