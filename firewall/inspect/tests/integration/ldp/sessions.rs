@@ -163,3 +163,17 @@ fn the_lock_of_a_session_is_that_of_its_tasks_and_of_no_other_agent() {
     let late = Now { unix: NOW.unix + 300, ..NOW };
     assert_eq!(refused(world.ask(CALLER, &world.submit(CALLER, "s1", "t2"), late)).0, Code::LockMismatch);
 }
+
+#[test]
+fn a_permit_of_a_session_is_renewed_under_newer_policies() {
+    let world = World::new(|_| {});
+    world.open(CALLER, "s1", flights());
+    let task = world.ask(CALLER, &world.submit(CALLER, "s1", "t1"), NOW).unwrap();
+    let close = world.request(CALLER, "s1", json!({"type": "SESSION_CLOSE", "reason": "done"}));
+    let close = world.ask(CALLER, &close, NOW).unwrap();
+    world.inspector.swap(generation_with(view(&mut library()), &PolicySource::shipped(), &[]));
+    let sent = world.inspector.renew(task, NOW).unwrap().spend().1;
+    let _ = world.reply(&sent, &world.result(CALLER, "s1", "t1"), NOW).unwrap();
+    let _ = world.inspector.renew(close, NOW).unwrap();
+    assert_eq!(refused(world.ask(CALLER, &world.submit(CALLER, "s1", "t2"), NOW)).0, Code::NotFound);
+}
