@@ -92,8 +92,7 @@ impl Up {
 
     /// Starts one in this directory, which may hold an earlier one's state.
     pub fn start_in(dir: &Path) -> Self {
-        // Ports are reserved by the test, which outlives the process: a restart finds them free. That of the sample agent is not, since
-        // the agent also binds the UDP port by which a test reserves one.
+        // Ports are reserved by the test, which outlives the process: a restart finds them free.
         let first = !dir.join("up.toml").exists();
         let options = [
             "--authority",
@@ -105,6 +104,7 @@ impl Up {
             "--admin",
             "--people",
             "--console",
+            "--agent",
         ];
         let addresses = options
             .iter()

@@ -38,7 +38,9 @@ fn fault_2_an_own_authority_publishes_the_contexts_of_the_protocols_once() {
     std::fs::write(&config, toml.replace("\"mcp\"", "\"mpc\"")).unwrap();
     let (_, why) = bad(&["authority", "check", "--config", text(&config)]);
     assert!(
-        why.contains("`mpc` is neither a `.json` file nor one of `a2a`, `a2h`, `devops`, `iac`, `ldp`, `mcp`"),
+        why.contains(
+            "`mpc` is neither a `.json` file nor one of `a2a`, `a2h`, `devops`, `iac`, `ldp`, `mcp`"
+        ),
         "{why}"
     );
 }
