@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::ldp::{CLIENT, Delegate, Route, SECRET, id, secrets, up};
 use support::ldp_envelope::{
-    about_task, accepted, classify, close, envelope, hello, post, post_as, propose, refused,
+    about_task, accepted, ask, classify, close, envelope, hello, post, post_as, propose, refused,
     seconds_from_now, sign, signed, submit,
 };
 use support::{Answer, Up};
@@ -271,13 +271,16 @@ fn ldp_hundred_trust_attacks() {
     assert_eq!(detected, 100);
     // the session that was attacked is as it was
     arena.passes("retailer-7", &signed(classify(&session), SECRET));
+    let url = format!("https://{}", arena.listen);
+    let mut callers = ["retailer-7", "treasurer-1"].map(|agent| (agent, arena.up.connect(Some(agent), &url)));
     let mut refusals = 0;
     for n in 0..1_000 {
-        let agent = if n % 2 == 0 { "retailer-7" } else { "treasurer-1" };
-        let session = arena.session(agent);
-        for message in [classify(&session), close(&session)] {
-            refusals += usize::from(refused(&arena.post(agent, &by(agent, message))).is_some());
-        }
+        let (agent, connection) = &mut callers[n % 2];
+        let agent: &str = agent;
+        let mut asks = |message| ask(connection, arena.listen, &by(agent, message));
+        let session = accepted(&asks(propose(&json!({"trust_domain": domain_of(agent)}))));
+        refusals += usize::from(refused(&asks(classify(&session))).is_some());
+        refusals += usize::from(refused(&asks(close(&session))).is_some());
     }
     assert_eq!(refusals, 0, "false positives in a thousand sessions");
 }

@@ -1,6 +1,6 @@
 //! Envelopes of LDP made by hand, signed as both packages sign, and their answers.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -124,7 +124,13 @@ pub fn post_text(address: SocketAddr, body: &str) -> Answer {
 
 /// Posts it to a listener of TLS as this agent.
 pub fn post_as(up: &Up, agent: &str, address: SocketAddr, envelope: &Value) -> Answer {
-    up.raw(Some(agent), &format!("https://{address}"), request(address, &envelope.to_string()).as_bytes())
+    ask(&mut up.connect(Some(agent), &format!("https://{address}")), address, envelope)
+}
+
+/// Posts it over an open connection to this address.
+pub fn ask(stream: &mut (impl Read + Write), address: SocketAddr, envelope: &Value) -> Answer {
+    stream.write_all(request(address, &envelope.to_string()).as_bytes()).unwrap();
+    Answer::read(stream)
 }
 
 /// The session that an accepted proposal opened.
