@@ -111,7 +111,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
     let mut ports = Ports::default();
     let notes = if dir.join(UP_TOML).exists() {
-        if addresses(args).iter().any(Option::is_some) {
+        if addresses(args).iter().chain([&args.iac]).any(Option::is_some) {
             tell(
                 "addresses apply at the first start only: later they are in authority.toml and firewall.toml",
             );
@@ -150,7 +150,7 @@ fn identities(notes: &Notes) -> BTreeMap<String, String> {
 }
 
 /// The addresses of the command line, in the order of their ports.
-fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 11] {
+fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 10] {
     [
         args.authority,
         args.authority_admin,
@@ -158,7 +158,6 @@ fn addresses(args: &UpArgs) -> [Option<SocketAddr>; 11] {
         args.a2a,
         args.a2h,
         args.ldp,
-        args.iac,
         args.admin,
         args.people,
         args.console,
@@ -174,10 +173,9 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.map_err(|why| unwritable(&part, &why))?;
     }
-    let [authority, authority_admin, l8, a2a, a2h, ldp, iac, admin, people, console, agent] =
+    let [authority, authority_admin, l8, a2a, a2h, ldp, admin, people, console, agent] =
         ports.fill(addresses(args))?;
-    let [signing_agent] = ports.fill([None])?;
-    [iac, signing_agent].into_iter().for_each(|address| ports.leave_udp(address));
+    let [iac, signing_agent] = ports.fill_udp([args.iac, None])?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was interrupted: remove the directory, or name another with `--dir`")

@@ -9,6 +9,8 @@ use crate::fault::Fault;
 /// The range of free ports: below 32768, where Linux begins to assign ports to outgoing connections. So none of them takes a port before
 /// its part listens on it.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// The range of free UDP ports, apart from the marks of TCP ports.
+const UDP_PORTS: std::ops::Range<u16> = 12_000..20_000;
 /// Tries for each address: one is almost certainly free.
 const TRIES: u16 = 200;
 
@@ -41,14 +43,41 @@ impl Ports {
         Ok(addresses)
     }
 
-    /// Frees the UDP port of an address for its part, and marks it by the TCP port instead. An address that was given has no mark.
-    pub fn leave_udp(&mut self, address: SocketAddr) {
-        let is_its = |mark: &UdpSocket| mark.local_addr().is_ok_and(|at| at == address);
-        if !self.marks.iter().any(is_its) {
-            return;
+    /// Does the same for parts that bind UDP.
+    ///
+    /// # Errors
+    /// No free port was found.
+    pub fn fill_udp<const N: usize>(
+        &mut self,
+        given: [Option<SocketAddr>; N],
+    ) -> Result<[SocketAddr; N], Fault> {
+        let mut addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+        let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
+        for (slot, given) in addresses.iter_mut().zip(given) {
+            *slot = match given {
+                Some(address) if address.port() != 0 => address,
+                given => {
+                    let at = given.map_or(Ipv4Addr::LOCALHOST.into(), |given| given.ip());
+                    self.free_udp(at, &mut next)?
+                }
+            };
         }
-        self.marks_of_udp.extend(TcpListener::bind(address));
-        self.marks.retain(|mark| !is_its(mark));
+        Ok(addresses)
+    }
+
+    fn free_udp(&mut self, at: IpAddr, next: &mut u64) -> Result<SocketAddr, Fault> {
+        let span = u64::from(UDP_PORTS.end - UDP_PORTS.start);
+        for _ in 0..TRIES {
+            *next = next.wrapping_add(1);
+            let port = UDP_PORTS.start + u16::try_from(*next % span).unwrap_or_default();
+            let address = SocketAddr::from((at, port));
+            let Ok(mark) = TcpListener::bind(address) else { continue };
+            if UdpSocket::bind(address).is_ok() {
+                self.marks_of_udp.push(mark);
+                return Ok(address);
+            }
+        }
+        Err(none_free())
     }
 
     fn free(&mut self, at: IpAddr, next: &mut u64) -> Result<SocketAddr, Fault> {
@@ -64,8 +93,12 @@ impl Ports {
                 return Ok(address);
             }
         }
-        Err(Fault::new("no free port was found").hint("give the addresses: see `semgate up --help`"))
+        Err(none_free())
     }
+}
+
+fn none_free() -> Fault {
+    Fault::new("no free port was found").hint("give the addresses: see `semgate up --help`")
 }
 
 #[cfg(test)]
