@@ -49,7 +49,7 @@ impl Said {
         let policies = up.path("/policies");
         let behind = Scripted::saying(String::new());
         let lines = std::fs::read_to_string(policies.join("entities.json")).unwrap();
-        let entry = "\"alias\": \"retailer-7\",\n      \"groups\": [\"partners\"]";
+        let entry = "\"names\": {\"ldp\": \"ldp:client:retailer-7\"},\n      \"groups\": [\"partners\"]";
         assert!(lines.contains(entry), "{lines}");
         let stranger = lines.replace(entry, &entry.replace("\"partners\"", "\"no-free-text\""));
         std::fs::write(policies.join("entities.json"), stranger).unwrap();

@@ -73,7 +73,7 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
         ]
     );
     assert!(lines[2].contains(": good, ") && lines[2].ends_with(" context(s)"), "{shown}");
-    assert!(lines[2].contains(" policies in 9 file(s), with "), "{shown}");
+    assert!(lines[2].contains(" policies in 11 file(s), with "), "{shown}");
 }
 
 /// `policy check` warned of it and called the set good, and it went live without a word.
