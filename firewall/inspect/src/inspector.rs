@@ -52,6 +52,13 @@ impl Inspector {
         self
     }
 
+    /// The same inspector, which refuses messages that were signed before this second. An earlier process may have taken them.
+    #[must_use]
+    pub fn with_signed_since(mut self, unix: u64) -> Self {
+        self.state.signed_since = unix;
+        self
+    }
+
     /// The same inspector, which asks every question again to record it in [`Facts::asked`](crate::Facts).
     #[must_use]
     pub fn with_kept(mut self, keep: Keep) -> Self {

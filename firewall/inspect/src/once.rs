@@ -21,6 +21,11 @@ pub(crate) fn fresh(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), 
     let first = matches!(case.turn, Turn::First | Turn::Event) && case.approved.is_none();
     let Some(at) = message.once.as_ref().and_then(|once| once.at).filter(|_| first) else { return Ok(()) };
     let apart = at.abs_diff(case.now.unix);
+    if at < case.state.signed_since {
+        return Err(Refusal::new(Code::Replayed, "the message was signed before this gateway started")
+            .with_hint("sign a new message")
+            .with_detail("a gateway does not know what an earlier one took"));
+    }
     if apart <= STAMP_SECONDS {
         return Ok(());
     }

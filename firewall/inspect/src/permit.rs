@@ -10,7 +10,7 @@ use crate::{
     conform::names_another,
     dialogues::Live,
     facts::Facts,
-    inspection::Inspection,
+    inspection::{Inspection, Turn},
     mcp_session::{Asking, McpSessions},
     meter::{Metered, Quota},
     owners::Kind,
@@ -188,6 +188,10 @@ impl PermitDraft {
 /// The session and task of a request, which may have begun the task.
 fn live(case: &Inspection<'_>, message: &Message<'_>) -> Live {
     let live = case.live.cloned().unwrap_or_default();
+    // a renewed permit keeps the task of the first, though its session may be closed by now
+    if case.turn == Turn::Again {
+        return live;
+    }
     let (Some(dialogue), Some(task)) = (&live.dialogue, message.threads.begins) else { return live };
     let named = SessionRef { session: Some(&dialogue.id), task: Some(task) };
     case.state.dialogues.live(&case.route.scope(), case.sender.id(), named, case.now.monotonic_ms)

@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub owners: Owners,
     /// Messages that count once.
     pub once: ReplayMemory,
+    /// The first second of stamps that count, since the Unix epoch.
+    pub signed_since: u64,
     pub subscriptions: Subscriptions,
     pub tools: ToolWatch,
     pub courses: Courses,
@@ -43,6 +45,7 @@ impl State {
             sessions: Arc::new(Sessions::none()),
             owners: Owners::with_limits(&limits),
             once: ReplayMemory::bounded(once::REMEMBERED),
+            signed_since: 0,
             subscriptions: Subscriptions::new(
                 limits.subscriptions_of_one,
                 limits.subscriptions_of_all,

@@ -16,6 +16,7 @@ use semgate_protocol::{ContentFormat, a2a::Version};
 use semgate_statement::Follower;
 
 use crate::approvals::Approvals;
+use crate::clock::unix_now;
 use crate::config::{Config, HandshakeChoice, Limits, Part, RouteConfig};
 use crate::control::crls::{Lists, Stores};
 use crate::control::follow::{self, First, Memory, Recognisers, ScanFiles};
@@ -160,7 +161,9 @@ pub(super) fn shared(
 ) -> Result<Arc<Shared>, RunFault> {
     let sessions = Arc::new(Sessions::new(crate::server::materials::lock_keys(config)?));
     let Around { audit, issuers, scans } = around;
-    let mut inspector = Inspector::new(inspect_limits(&config.limits), generation).with_scan_counts(scans);
+    let mut inspector = Inspector::new(inspect_limits(&config.limits), generation)
+        .with_scan_counts(scans)
+        .with_signed_since(unix_now());
     if let Some(keep) = config.kept() {
         inspector = inspector.with_kept(keep);
     }

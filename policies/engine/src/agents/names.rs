@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ed25519_dalek::VerifyingKey;
 use semgate_contexts::json::{Json, Object};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -85,6 +86,9 @@ pub(super) fn keys(entry: &Object<'_>, pointer: &str, faults: &mut Vec<PolicyFau
                 _ => None,
             };
             match read {
+                Some((key, _)) if is_weak(&key) => {
+                    faults.push(at(&pointer, "a key under which anybody can sign: it has no private key of its own"));
+                }
                 Some((key, not_after)) => all.push(AgentKey { binding, key, not_after }),
                 None => faults.push(at(
                     &pointer,
@@ -126,6 +130,13 @@ fn by_binding<'v, 'j>(
     closed(object, bindings, pointer, faults);
     let known = |name: &str| bindings.iter().find(|binding| **binding == name);
     object.iter().filter_map(|(name, value)| Some((*known(name)?, value, member(pointer, name)))).collect()
+}
+
+/// True of bytes that are no point, no canonical one, or one of small order: a constant signature fits the latter.
+fn is_weak(key: &[u8; KEY_BYTES]) -> bool {
+    let point =
+        VerifyingKey::from_bytes(key).ok().filter(|point| point.to_edwards().compress().as_bytes() == key);
+    point.is_none_or(|point| point.is_weak())
 }
 
 /// A name that no key could be taken for.

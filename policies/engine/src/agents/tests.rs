@@ -171,7 +171,8 @@ fn bug_another_agent_was_suggested_for_what_agents_names_have_in_common() {
     assert_eq!(elsewhere, Some(id("courier-5").as_str()));
 }
 
-const KEY: &str = "27f1b0a4ad0ba3a9e2b5d1b9a1a6c0a5d0e4f0a1b2c3d4e5f60718293a4b5c6d";
+const KEY: &str = "03d6a356c2be199303acf89298fb2486808039940d53fdc775240be9130791d4";
+const NEXT_KEY: &str = "cdcdcd85a5ed3e7c654ebc685ff80296bb5a6af5b7492e80da321f902717b07e";
 
 fn named(members: &str) -> Result<Agents, Vec<String>> {
     one(&format!(r#""id":"spiffe://d/a","groups":[],"credentials":[],{members}"#))
@@ -180,8 +181,7 @@ fn named(members: &str) -> Result<Agents, Vec<String>> {
 #[test]
 fn an_agent_has_a_name_and_keys_in_a_binding() {
     let text = format!(
-        r#""names":{{"ldp":"ldp:client:router"}},"keys":{{"iac":["{KEY}",{{"key":"{}","not_after":"2026-12-31T00:00:00Z"}}]}}"#,
-        KEY.replace('2', "e")
+        r#""names":{{"ldp":"ldp:client:router"}},"keys":{{"iac":["{KEY}",{{"key":"{NEXT_KEY}","not_after":"2026-12-31T00:00:00Z"}}]}}"#
     );
     let agents = named(&text).unwrap();
     let entry = agents.by_name("ldp", "ldp:client:router").unwrap();
@@ -234,4 +234,18 @@ fn two_agents_share_neither_name_nor_key_in_a_binding() {
         assert!(faults[0].ends_with(": the id or alias of another agent"), "{faults:?}");
     }
     assert!(two(agent("a", &format!(r#""alias":"x",{}"#, name("ldp"))), agent("b", r#""names":{}"#)).is_ok());
+}
+
+#[test]
+fn attack_a_key_of_small_order_lets_anybody_sign() {
+    // the neutral element, the point of order 2, one of order 8, and the neutral element written with y + p
+    for key in [
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    ] {
+        let faults = named(&format!(r#""keys":{{"iac":["{key}"]}}"#)).unwrap_err();
+        assert!(faults[0].contains("anybody can sign"), "{key}: {faults:?}");
+    }
 }

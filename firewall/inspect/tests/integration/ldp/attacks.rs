@@ -155,6 +155,18 @@ fn ldp_attack_replayed_bytes() {
 }
 
 #[test]
+fn attack_a_restart_forgets_what_was_taken() {
+    let mut world = World::new(|_| {});
+    let proposal = world.propose(CALLER, flights());
+    let _ = world.ask(CALLER, &proposal, NOW).unwrap();
+    // a second later another process serves
+    let fresh = World::new(|_| {});
+    world.inspector = fresh.inspector.with_signed_since(NOW.unix + 1);
+    let (code, why) = refused(world.ask(CALLER, &proposal, seconds_later(1)));
+    assert_eq!((code, why.contains("signed before this gateway started")), (Code::Replayed, true), "{why}");
+}
+
+#[test]
 fn ldp_attack_stale_timestamp() {
     let world = opened();
     for stamp in ["2001-01-01T00:00:00+00:00", "2026-05-31T23:55:59Z", "2026-06-01T00:06:01Z"] {
