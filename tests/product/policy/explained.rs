@@ -48,11 +48,12 @@ impl Said {
         let up = Up::start();
         let policies = up.path("/policies");
         let behind = Scripted::saying(String::new());
-        let lines = std::fs::read_to_string(policies.join("entities.json")).unwrap();
-        let entry = "\"names\": {\"ldp\": \"ldp:client:retailer-7\"},\n      \"groups\": [\"partners\"]";
-        assert!(lines.contains(entry), "{lines}");
-        let stranger = lines.replace(entry, &entry.replace("\"partners\"", "\"no-free-text\""));
-        std::fs::write(policies.join("entities.json"), stranger).unwrap();
+        let text = std::fs::read(policies.join("entities.json")).unwrap();
+        let mut entities: Value = serde_json::from_slice(&text).unwrap();
+        let sender = &mut entities["agents"][0];
+        assert_eq!((&sender["alias"], &sender["groups"]), (&json!("retailer-7"), &json!(["partners"])));
+        sender["groups"] = json!(["no-free-text"]);
+        std::fs::write(policies.join("entities.json"), entities.to_string()).unwrap();
         let gateway = Gateway::before(&up, behind.address, keep);
         let answer = gateway.post(PAYMENT);
         assert_eq!((answer.status, answer.code().as_str()), (403, "policy_denied"));
