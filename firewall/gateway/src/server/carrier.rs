@@ -85,23 +85,24 @@ impl FrameReader {
         Self::Bytes(Box::pin(stream), BytesMut::new())
     }
 
-    /// The next frame. A stream of QUIC that its sender broke off is none.
+    /// The next frame. A stream of QUIC that its sender broke off is an empty one: its receiver charges and refuses it.
     ///
     /// # Errors
     /// [`CarrierFault`].
     pub(crate) async fn next(&mut self, bounds: &FrameBounds) -> Result<CarriedFrame, CarrierFault> {
         match self {
-            Self::Quic(connection) => loop {
+            Self::Quic(connection) => {
                 let mut stream = connection.accept_uni().await.map_err(|_| CarrierFault::Ended)?;
                 let reading = stream.read_to_end(bounds.compressed);
-                match timeout(bounds.time, reading).await {
-                    Ok(Ok(bytes)) => return Ok(CarriedFrame { bytes: bytes.into(), compressed: true }),
+                let bytes = match timeout(bounds.time, reading).await {
+                    Ok(Ok(bytes)) => bytes.into(),
                     Ok(Err(ReadToEndError::TooLong)) => return Err(CarrierFault::TooLarge),
-                    Ok(Err(ReadToEndError::Read(quinn::ReadError::Reset(_)))) => {}
+                    Ok(Err(ReadToEndError::Read(quinn::ReadError::Reset(_)))) => Bytes::new(),
                     Ok(Err(ReadToEndError::Read(_))) => return Err(CarrierFault::Ended),
                     Err(_) => return Err(CarrierFault::TooSlow),
-                }
-            },
+                };
+                Ok(CarriedFrame { bytes, compressed: true })
+            }
             Self::Bytes(stream, buffer) => {
                 if buffer.is_empty() {
                     fill(stream, buffer).await?;
