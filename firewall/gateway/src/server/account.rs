@@ -206,6 +206,13 @@ impl Account {
         locked(&self.refused).of(route, task, now.monotonic_ms)
     }
 
+    /// True from an eighth of the connections, or of the bytes, that the account may have.
+    pub(crate) fn is_busy(&self) -> bool {
+        let bounds = self.common.bounds.load();
+        let is_above = |count: &AtomicUsize, most: usize| count.load(Ordering::Relaxed) >= most / SHARE;
+        is_above(&self.connections, bounds.connections) || is_above(&self.held, bounds.bytes)
+    }
+
     /// Counts one more connection until the value is dropped. The connection holds `buffers` bytes.
     ///
     /// # Errors

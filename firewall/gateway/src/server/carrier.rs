@@ -6,12 +6,13 @@
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use quinn::{Connection, ReadToEndError, SendStream, VarInt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
 /// Bytes of the longest length: five groups of seven bits.
@@ -84,23 +85,24 @@ impl FrameReader {
         Self::Bytes(Box::pin(stream), BytesMut::new())
     }
 
-    /// The next frame. A stream of QUIC that its sender broke off is none.
+    /// The next frame. A stream of QUIC that its sender broke off is an empty one: its receiver charges and refuses it.
     ///
     /// # Errors
     /// [`CarrierFault`].
     pub(crate) async fn next(&mut self, bounds: &FrameBounds) -> Result<CarriedFrame, CarrierFault> {
         match self {
-            Self::Quic(connection) => loop {
+            Self::Quic(connection) => {
                 let mut stream = connection.accept_uni().await.map_err(|_| CarrierFault::Ended)?;
                 let reading = stream.read_to_end(bounds.compressed);
-                match timeout(bounds.time, reading).await {
-                    Ok(Ok(bytes)) => return Ok(CarriedFrame { bytes: bytes.into(), compressed: true }),
+                let bytes = match timeout(bounds.time, reading).await {
+                    Ok(Ok(bytes)) => bytes.into(),
                     Ok(Err(ReadToEndError::TooLong)) => return Err(CarrierFault::TooLarge),
-                    Ok(Err(ReadToEndError::Read(quinn::ReadError::Reset(_)))) => {}
+                    Ok(Err(ReadToEndError::Read(quinn::ReadError::Reset(_)))) => Bytes::new(),
                     Ok(Err(ReadToEndError::Read(_))) => return Err(CarrierFault::Ended),
                     Err(_) => return Err(CarrierFault::TooSlow),
-                }
-            },
+                };
+                Ok(CarriedFrame { bytes, compressed: true })
+            }
             Self::Bytes(stream, buffer) => {
                 if buffer.is_empty() {
                     fill(stream, buffer).await?;
@@ -181,7 +183,7 @@ pub(crate) enum FrameWriter {
     /// A stream of QUIC for each frame, and the arrival of the last one.
     Quic(Connection, Rc<RefCell<Option<Arrival>>>),
     /// Frames with lengths, one at a time.
-    Bytes(Rc<Mutex<Pin<Box<dyn AsyncWrite>>>>),
+    Bytes(Rc<Mutex<ByteSink>>),
 }
 
 impl FrameWriter {
@@ -192,7 +194,7 @@ impl FrameWriter {
 
     /// The sending half of a byte stream.
     pub(crate) fn bytes(stream: impl AsyncWrite + 'static) -> Self {
-        Self::Bytes(Rc::new(Mutex::new(Box::pin(stream))))
+        Self::Bytes(Rc::new(Mutex::new(ByteSink { stream: Box::pin(stream), cut: false })))
     }
 
     /// True if frames are sent compressed.
@@ -200,10 +202,11 @@ impl FrameWriter {
         matches!(self, Self::Quic(..))
     }
 
-    /// Sends one frame, which the other side takes within `time`. On QUIC a cut frame is reset, so it never seems whole.
+    /// Sends one frame, which the other side takes within `time`. A frame that is cut never seems whole: on QUIC its stream is
+    /// reset, and a byte stream is shut, so nothing follows it.
     ///
     /// # Errors
-    /// [`CarrierFault::Ended`] or [`CarrierFault::TooSlow`].
+    /// [`CarrierFault::Ended`], also after a cut frame of a byte stream, or [`CarrierFault::TooSlow`].
     pub(crate) async fn send(&self, frame: &[u8], time: Duration) -> Result<(), CarrierFault> {
         let sending = async {
             match self {
@@ -217,9 +220,7 @@ impl FrameWriter {
                     let mut whole = BytesMut::with_capacity(frame.len().saturating_add(LENGTH));
                     write_length(frame.len(), &mut whole);
                     whole.extend_from_slice(frame);
-                    let mut stream = stream.lock().await;
-                    stream.write_all(&whole).await.map_err(|_| CarrierFault::Ended)?;
-                    stream.flush().await.map_err(|_| CarrierFault::Ended)
+                    WholeOrShut(stream.lock().await).write(&whole).await
                 }
             }
         };
@@ -238,7 +239,7 @@ impl FrameWriter {
                 connection.close(VarInt::from_u32(code), reason.as_bytes());
             }
             Self::Bytes(stream) => {
-                let _ = timeout(time, async { stream.lock().await.shutdown().await }).await;
+                let _ = timeout(time, async { stream.lock().await.stream.shutdown().await }).await;
             }
         }
     }
@@ -262,6 +263,39 @@ impl Drop for WholeOrReset {
     fn drop(&mut self) {
         if let Some(stream) = &mut self.0 {
             let _ = stream.reset(VarInt::from_u32(0));
+        }
+    }
+}
+
+/// The sending half of a byte stream.
+pub(crate) struct ByteSink {
+    stream: Pin<Box<dyn AsyncWrite>>,
+    /// True from the first byte of a frame to its last. Between two frames it means that the former was cut.
+    cut: bool,
+}
+
+/// The writing of one frame to a byte stream. Dropped early it shuts the stream: bytes behind a part would complete it.
+struct WholeOrShut<'s>(MutexGuard<'s, ByteSink>);
+
+impl WholeOrShut<'_> {
+    async fn write(mut self, frame: &[u8]) -> Result<(), CarrierFault> {
+        let sink = &mut *self.0;
+        if sink.cut {
+            return Err(CarrierFault::Ended);
+        }
+        sink.cut = true;
+        sink.stream.write_all(frame).await.map_err(|_| CarrierFault::Ended)?;
+        sink.stream.flush().await.map_err(|_| CarrierFault::Ended)?;
+        sink.cut = false;
+        Ok(())
+    }
+}
+
+impl Drop for WholeOrShut<'_> {
+    fn drop(&mut self) {
+        if self.0.cut {
+            let mut once = Context::from_waker(Waker::noop());
+            let _ = self.0.stream.as_mut().poll_shutdown(&mut once);
         }
     }
 }

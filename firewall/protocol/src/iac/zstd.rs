@@ -63,6 +63,9 @@ const RATIO_FROM: usize = 64 << 10;
 /// The bit of the frame header descriptor that RFC 8878 reserves. Decoders refuse a frame that sets it.
 const RESERVED: u8 = 1 << 3;
 
+/// The bits of the frame header descriptor that announce the size of the content: its length, and the single segment.
+const SIZED: u8 = 0b1110_0000;
+
 /// Opens the one zstd frame of a stream. Never holds more than the window and one block (128 KiB) beyond `limits.inflated`.
 ///
 /// # Errors
@@ -80,7 +83,8 @@ pub fn inflate_with(packed: &[u8], limits: &FrameLimits, dictionaries: &Dictiona
     if packed.len() > limits.compressed {
         return Err(too_large("is longer than the limit"));
     }
-    if packed.get(4).is_some_and(|descriptor| descriptor & RESERVED != 0) {
+    let descriptor = packed.get(4).copied().unwrap_or_default();
+    if descriptor & RESERVED != 0 {
         return Err(malformed("is no zstd frame"));
     }
     let mut source = packed;
@@ -103,7 +107,7 @@ pub fn inflate_with(packed: &[u8], limits: &FrameLimits, dictionaries: &Dictiona
     if !source.is_empty() {
         return Err(malformed("has bytes after its one zstd frame"));
     }
-    if size != 0 && size != out.len() as u64 {
+    if descriptor & SIZED != 0 && size != out.len() as u64 {
         return Err(malformed("has another size than its zstd frame names"));
     }
     let (named, real) = (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::end::{self, BridgeEnd};
 use super::keys::{self, NoMessage};
-use super::{BINDING, Bridge, Fault, send};
+use super::{BINDING, Bridge, Fault};
 use crate::clock::unix_now;
 use crate::pipeline::exchange::{Exchange, stopped_reply};
 use crate::pipeline::gateway_refusals::{invalid, no_audit, no_room};
@@ -30,9 +30,9 @@ impl Bridge {
             self.worker.turns.unit().await;
             let exchange = self.exchange(self.decision.get());
             let outcome = match self.reply(&exchange, carried) {
-                Ok(body) => {
+                Ok(packed) => {
                     let time = self.worker.shared.limits.write_timeout;
-                    send(&self.caller, &body, time).await.map_err(|_| BridgeEnd::Left)
+                    self.caller.send(&packed, time).await.map_err(|_| BridgeEnd::Left)
                 }
                 Err(Fault::Refused(stopped)) => {
                     let about = self.last.borrow().clone();
@@ -46,7 +46,7 @@ impl Bridge {
         }
     }
 
-    /// Judges and records one message of the agent.
+    /// Judges and records one message of the agent, and packs it for the caller.
     fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Fault> {
         let facts = || exchange.bare_facts(Direction::Reply);
         self.judged_reply(exchange, carried).map_err(|refusal| stopped_reply(refusal, facts()).into())
@@ -75,6 +75,7 @@ impl Bridge {
                     .with_hint("sign answers with a key of the receiver");
             return Err(refused_reply(refusal));
         }
+        let packed = self.packed(self.caller.compresses(), signed.frame.bytes()).map_err(refused_reply)?;
         let judged = signed.frame.judged(&shared.limits.json());
         let judged = judged.map_err(|fault| refused_reply(Refusal::of_message(&fault, BINDING)))?;
         let answered = Answered { body: signed.frame.bytes().clone(), judged };
@@ -95,6 +96,7 @@ impl Bridge {
             self.awaits.set(false);
         }
         self.worker.metrics.allowed(Direction::Reply, exchange.began.elapsed().as_secs_f64());
-        Ok(permit.spend().1)
+        permit.spend();
+        Ok(packed)
     }
 }

@@ -148,7 +148,7 @@ impl Bridge {
         }
         let totals = self.files.borrow_mut().add(&judged, &limits.json(), self.signed.file_bytes);
         let room = totals.and_then(|()| self.exchanges.borrow().room(&permit));
-        let packed = room.and_then(|()| self.packed(permit.body()));
+        let packed = room.and_then(|()| self.packed(self.signed.agent.compresses(), permit.body()));
         let agent = match packed {
             Ok(packed) => self.open(to).await.map(|agent| (agent, packed)),
             Err(refusal) => Err(refusal),
@@ -161,9 +161,9 @@ impl Bridge {
         }
     }
 
-    /// The checked bytes as the agent's carrier needs them. A stock agent ends a connection that brings more than it takes.
-    fn packed(&self, message: &Bytes) -> Result<Bytes, Refusal> {
-        if !self.signed.agent.compresses() {
+    /// The checked bytes as a carrier needs them. A stock peer ends a connection that brings more than it takes.
+    pub(super) fn packed(&self, compresses: bool, message: &Bytes) -> Result<Bytes, Refusal> {
+        if !compresses {
             return Ok(message.clone());
         }
         let packed = deflate(message);
@@ -240,7 +240,7 @@ impl Bridge {
     ) -> Result<(), Fault> {
         let before = permit.body().clone();
         let (body, sent) = self.spent(exchange, permit).await?;
-        let packed = if body == before { packed } else { self.packed(&body)? };
+        let packed = if body == before { packed } else { self.packed(agent.compresses(), &body)? };
         let shared = &self.worker.shared;
         *self.last.borrow_mut() = keys::about(frame);
         self.decision.set(exchange.decision);
@@ -248,13 +248,16 @@ impl Bridge {
         let settles = (!sent.facts().learnt.is_empty()).then(|| sent.clone());
         let facts = sent.facts().clone();
         self.exchanges.borrow_mut().sent(sent);
-        let delivered = agent.send(&packed, shared.limits.upstream_timeout).await;
-        delivered.map_err(|_| {
-            Refusal::new(Code::UpstreamUnavailable, "the connection of the upstream agent ended")
-                .with_hint("the message may have arrived: check its effect before you send it again")
-                .with_delivered(Delivered::Unknown)
-                .with_facts(facts)
-        })?;
+        if agent.send(&packed, shared.limits.upstream_timeout).await.is_err() {
+            let refusal =
+                Refusal::new(Code::UpstreamUnavailable, "the connection of the upstream agent ended")
+                    .with_hint("the message may have arrived: check its effect before you send it again")
+                    .with_delivered(Delivered::Unknown)
+                    .with_facts(facts);
+            // nothing may follow a message that was perhaps cut
+            self.tell(exchange, &refusal.into(), &keys::about(frame)).await?;
+            return Err(BridgeEnd::Over.into());
+        }
         if let Some(sent) = settles {
             shared.inspector.handed_over(&sent, shared.now());
         }

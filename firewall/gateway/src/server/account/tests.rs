@@ -35,6 +35,25 @@ fn an_agent_at_its_bound_waits_for_one_to_end_and_another_agent_does_not() {
 }
 
 #[test]
+fn attack_false_addresses_take_an_eighth_before_an_address_must_prove_itself() {
+    let limits = Limits { connections_per_agent: 16, held_bytes: SHARE * 1_600, ..Limits::default() };
+    let accounts = accounts(limits);
+    for buffers in [0, 100] {
+        let one = of(&accounts, "address 192.0.2.1");
+        let first = one.connect(buffers).unwrap();
+        assert!(!one.is_busy());
+        let second = one.connect(buffers).unwrap();
+        assert!(one.is_busy());
+        assert!(!of(&accounts, "address 192.0.2.2").is_busy());
+        drop((first, second));
+        let wide = one.connect(200).unwrap();
+        assert!(one.is_busy(), "its bytes count too");
+        drop(wide);
+        assert!(!one.is_busy());
+    }
+}
+
+#[test]
 fn a_connection_that_finds_no_room_for_its_buffers_is_not_counted() {
     let accounts =
         accounts(Limits { connections_per_agent: 1, held_bytes: SHARE * 1_000, ..Limits::default() });

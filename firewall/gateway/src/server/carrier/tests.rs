@@ -62,6 +62,65 @@ fn a_frame_that_stops_halfway_is_too_slow() {
     });
 }
 
+/// Everything that the other side reads until the end.
+async fn arrived(mut far: impl AsyncRead + Unpin) -> Vec<u8> {
+    let mut all = Vec::new();
+    far.read_to_end(&mut all).await.unwrap();
+    all
+}
+
+#[test]
+fn a_half_written_frame_is_followed_by_nothing() {
+    run(async {
+        let (near, far) = tokio::net::UnixStream::pair().unwrap();
+        let writer = Carrier::bytes(near).writer;
+        let copy = writer.clone();
+        let frame = vec![1; 4 << 20];
+        assert_eq!(writer.send(&frame, Duration::from_millis(50)).await, Err(CarrierFault::TooSlow));
+        let reading = tokio::spawn(arrived(far));
+        for later in [&writer, &copy] {
+            assert_eq!(later.send(b"evil", Duration::from_secs(1)).await, Err(CarrierFault::Ended));
+        }
+        let all = reading.await.unwrap();
+        assert!(all.len() < frame.len(), "the frame was cut");
+        assert!(!all.ends_with(b"evil"), "nothing follows the half");
+        assert_eq!(read_all(&all).await, [Err(CarrierFault::TooLarge)], "no frame comes out of it");
+    });
+}
+
+#[test]
+fn a_frame_whose_sending_is_dropped_is_followed_by_nothing() {
+    run(async {
+        let (near, far) = tokio::net::UnixStream::pair().unwrap();
+        let writer = Carrier::bytes(near).writer;
+        let frame = vec![1; 4 << 20];
+        let sending = writer.send(&frame, Duration::from_secs(60));
+        assert!(timeout(Duration::from_millis(50), sending).await.is_err());
+        let reading = tokio::spawn(arrived(far));
+        assert_eq!(writer.send(b"evil", Duration::from_secs(1)).await, Err(CarrierFault::Ended));
+        assert!(!reading.await.unwrap().ends_with(b"evil"));
+    });
+}
+
+#[test]
+fn a_frame_that_waited_for_another_in_vain_cuts_nothing() {
+    run(async {
+        let (near, far) = tokio::io::duplex(64);
+        let writer = FrameWriter::bytes(near);
+        let mut reader = FrameReader::bytes(far);
+        let long = vec![1; 4000];
+        let second = async {
+            tokio::task::yield_now().await;
+            assert_eq!(writer.send(b"late", Duration::from_millis(50)).await, Err(CarrierFault::TooSlow));
+            assert_eq!(reader.next(&BOUNDS).await.unwrap().bytes[..], long[..]);
+        };
+        let (first, ()) = tokio::join!(writer.send(&long, Duration::from_secs(5)), second);
+        assert_eq!(first, Ok(()));
+        assert_eq!(writer.send(b"next", Duration::from_secs(1)).await, Ok(()));
+        assert_eq!(reader.next(&BOUNDS).await.unwrap().bytes[..], b"next"[..]);
+    });
+}
+
 proptest! {
     #[test]
     fn lengths_survive_writing_and_reading(length_of in 0_usize..=0x7_ffff_ffff) {

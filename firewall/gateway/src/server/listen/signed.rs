@@ -58,12 +58,20 @@ impl Listener {
                 incoming = endpoint.accept() => incoming,
             };
             let Some(incoming) = incoming else { return Ok(()) };
-            if is_crowded(&self.slots) && !incoming.remote_address_validated() && incoming.may_retry() {
+            let unproven = !incoming.remote_address_validated() && incoming.may_retry();
+            if unproven && (is_crowded(&self.slots) || self.is_busy(&incoming)) {
                 let _ = incoming.retry();
                 continue;
             }
             self.take_incoming(incoming, Rc::clone(entrance), Box::new((slot, Rc::clone(&endpoint))));
         }
+    }
+
+    /// True if an address must prove that it exists: its account has a share that a sender of false addresses could take.
+    fn is_busy(&self, incoming: &Incoming) -> bool {
+        let shared = &self.worker.shared;
+        let account = shared.accounts.of(&stranger(incoming.remote_address().ip()), shared.now());
+        account.is_ok_and(|account| account.is_busy())
     }
 
     /// Finishes a handshake of QUIC in the turns of its address.

@@ -91,6 +91,8 @@ fn a_stream_of_another_form_is_refused() {
         (unhex("28b52ffd 00 58 070000"), "is damaged: its zstd frame cannot be decoded"),
         // one byte, where the header names two
         (unhex("28b52ffd 20 02 090000 61"), "has another size than its zstd frame names"),
+        // one byte, where the header names none
+        (unhex("28b52ffd 80 58 00000000 090000 61"), "has another size than its zstd frame names"),
     ] {
         assert_eq!(fault(&stream).what, what, "{stream:x?}");
     }
