@@ -39,20 +39,40 @@ pub(crate) fn fresh(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), 
 /// # Errors
 /// `replayed`; `rate_limited` if no more can be remembered.
 pub(crate) fn take(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
-    let case = decided.case();
     let Some(once) = &decided.resolved().message().once else { return Ok(()) };
+    taken(decided.case(), once).map_err(|refusal| refusal.with_facts(decided.facts()))
+}
+
+/// Takes these ids, with their stamp.
+///
+/// # Errors
+/// As [`take`].
+pub(crate) fn taken(case: &Inspection<'_>, once: &Once<'_>) -> Result<(), Refusal> {
     let now = case.now.unix;
     let until = once.at.unwrap_or(now).max(now).saturating_add(STAMP_SECONDS);
-    let refusal = match case.state.once.take(digest(case, once), &signer(case), now, until) {
-        Ok(()) => return Ok(()),
-        Err(NotTaken::Replayed) => Refusal::new(Code::Replayed, "a message with these ids was sent before")
-            .with_hint("give each message an id of its own"),
-        Err(NotTaken::Full) => {
+    case.state.once.take(digest(case, once), &signer(case), now, until).map_err(|why| match why {
+        NotTaken::Replayed => repeated(),
+        NotTaken::Full => {
             Refusal::new(Code::RateLimited, "this agent sent more messages than the gateway remembers")
                 .with_hint("send fewer messages in five minutes")
         }
-    };
-    Err(refusal.with_facts(decided.facts()))
+    })
+}
+
+/// Checks that these ids were not taken before. Takes nothing.
+///
+/// # Errors
+/// `replayed`.
+pub(crate) fn untaken(case: &Inspection<'_>, once: &Once<'_>) -> Result<(), Refusal> {
+    if case.state.once.is_taken(&digest(case, once), case.now.unix) {
+        return Err(repeated());
+    }
+    Ok(())
+}
+
+fn repeated() -> Refusal {
+    Refusal::new(Code::Replayed, "a message with these ids was sent before")
+        .with_hint("give each message an id of its own")
 }
 
 /// The account that remembers a message. What one caller makes an agent say uses no room of other callers.

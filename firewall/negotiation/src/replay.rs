@@ -63,6 +63,13 @@ impl ReplayMemory {
         Self { bounds, taken: Mutex::default() }
     }
 
+    /// True of a message that is remembered as taken.
+    pub fn is_taken(&self, once: &Digest, now: u64) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.forget(now);
+        taken.known.contains(once)
+    }
+
     /// Takes a message of a signer whose signature was verified. It is remembered to the end of the second `until`.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod judged;
 mod kind;
 mod zstd;
 
+pub use binding::FrameIds;
 pub(crate) use binding::Iac;
 pub use draft::Draft;
 pub use frame::{Frame, KEY_LEN, SIGNATURE_LEN, SignedForm};

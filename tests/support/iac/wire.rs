@@ -38,7 +38,15 @@ impl Message {
         static IDS: AtomicU64 = AtomicU64::new(1 << 40);
         let payload = if payload.is_null() { String::new() } else { payload.to_string() };
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Self { from: from.into(), to: to.into(), kind, payload, timestamp: now() + AHEAD, id, ..Self::default() }
+        Self {
+            from: from.into(),
+            to: to.into(),
+            kind,
+            payload,
+            timestamp: now() + AHEAD,
+            id,
+            ..Self::default()
+        }
     }
 
     /// The bytes of this form.

@@ -50,6 +50,8 @@ const ZSTD_WINDOW: u64 = 8 << 20;
 struct Bridge {
     worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
+    /// The remote address. It is charged for messages that do not count.
+    address: Rc<Identity>,
     signed: Rc<SignedRoute>,
     signer: Arc<ReplySigner>,
     caller: FrameWriter,
@@ -61,7 +63,12 @@ struct Bridge {
     decision: Cell<DecisionId>,
     /// The session of the connection, once a message named one.
     session: Cell<Option<u64>>,
-    files: RefCell<FileTotals>,
+    /// Files of the caller.
+    asked_files: FileTotals,
+    /// Files of the agent.
+    answered_files: FileTotals,
+    /// Refused answers since the caller's last forwarded message.
+    refused_answers: Cell<u32>,
     /// True while the agent has not answered the last message.
     awaits: Cell<bool>,
     last_frame: Cell<Instant>,

@@ -96,6 +96,8 @@ pub(crate) struct Account {
     held: AtomicUsize,
     arrivals: Arrivals,
     repeats: Mutex<Repeats>,
+    /// Keys that the agent asked to be listed.
+    filings: Mutex<Repeats<()>>,
     refused: Mutex<RefusedTasks>,
 }
 
@@ -139,6 +141,7 @@ impl Accounts {
             held: AtomicUsize::new(0),
             arrivals: Arrivals::default(),
             repeats: Mutex::default(),
+            filings: Mutex::default(),
             refused: Mutex::default(),
         });
         shard.insert(Arc::clone(agent), Arc::clone(&account));
@@ -193,7 +196,10 @@ impl Account {
 
     /// Returns true while the account still limits its agent and must be kept.
     fn is_active(&self, now: Now) -> bool {
-        self.arrivals.is_active(now.monotonic_ms) || locked(&self.repeats).is_active(now.monotonic_ms)
+        let now_ms = now.monotonic_ms;
+        self.arrivals.is_active(now_ms)
+            || locked(&self.repeats).is_active(now_ms)
+            || locked(&self.filings).is_active(now_ms)
     }
 
     /// Remembers the refusal of a task of this agent on a route.
@@ -245,6 +251,11 @@ impl Account {
     /// Adds an unrecorded refusal, and the `others` that it stood for, to the count of a later record.
     pub(crate) fn not_recorded(&self, code: Code, others: u64, now: Now) {
         locked(&self.repeats).put_back(code, others.saturating_add(1), now.monotonic_ms);
+    }
+
+    /// Decides whether a request to list a key is logged by itself.
+    pub(crate) fn filing(&self, now: Now) -> Recording {
+        locked(&self.filings).refusal((), now.monotonic_ms)
     }
 
     /// Decides the form of a refusal's record.

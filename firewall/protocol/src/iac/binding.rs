@@ -1,7 +1,7 @@
 //! IAC as an implementation of [`Protocol`]. It reads the JSON that [`super::Frame::judged`] writes.
 
 use super::{
-    MessageType,
+    Frame, MessageType,
     judged::{CLAIM, PAYLOAD},
     kind::BINARY,
 };
@@ -134,9 +134,7 @@ fn read<'j>(
     let at = Some(stamp(required(parts.timestamp, "", "timestamp")?)?);
     message.once = Some(Once { at, ids: vec![session_id, message.message_id] });
     message.sender_id = Some(required(parts.from, "", "from")?);
-    // a broadcast to nobody by name is for whoever listens, so also for the receiver of the route
-    message.receiver_id =
-        Some(required(parts.to, "", "to")?).filter(|to| !to.is_empty() || kind != MessageType::Broadcast);
+    message.receiver_id = receiver(required(parts.to, "", "to")?, kind);
     if let Some(claim) = parts.claim {
         let path = format!("{PAYLOAD}/{CLAIM}");
         message.performative =
@@ -158,16 +156,43 @@ fn read<'j>(
     Ok(message)
 }
 
+/// The receiver. A broadcast to nobody by name is for whoever listens, so also for the receiver of the route.
+fn receiver(to: &str, kind: MessageType) -> Option<&str> {
+    Some(to).filter(|to| !to.is_empty() || kind != MessageType::Broadcast)
+}
+
+/// The session id and message id of a frame, as text.
+pub struct FrameIds([String; 2]);
+
+impl FrameIds {
+    /// The ids of this frame.
+    pub fn of(frame: &Frame) -> Self {
+        Self([frame.session_id().to_string(), frame.msg_id().to_string()])
+    }
+
+    /// The names, ids and stamp of the frame, as a message without content.
+    pub fn head<'f>(&'f self, frame: &'f Frame) -> Message<'f> {
+        let mut message = Message::new(Binding::Iac, Performative::Inform);
+        let Self([session_id, msg_id]) = self;
+        message.message_id = msg_id;
+        message.once = Some(Once { at: Some(seconds(frame.timestamp())), ids: vec![session_id, msg_id] });
+        message.sender_id = Some(frame.from());
+        message.receiver_id = receiver(frame.to(), frame.kind());
+        message
+    }
+}
+
 /// Timestamps above this are in microseconds.
 const SECONDS_UP_TO: u64 = 10_000_000_000_000;
 
 /// The seconds of a timestamp.
 fn stamp(text: &str) -> Read<u64> {
-    match text.parse::<u64>() {
-        Ok(seconds @ ..=SECONDS_UP_TO) => Ok(seconds),
-        Ok(microseconds) => Ok(microseconds / 1_000_000),
-        Err(_) => Err(MessageFault::malformed("/timestamp", "is not a number")),
-    }
+    let stamp = text.parse().map(seconds);
+    stamp.map_err(|_| MessageFault::malformed("/timestamp", "is not a number"))
+}
+
+const fn seconds(timestamp: u64) -> u64 {
+    if timestamp <= SECONDS_UP_TO { timestamp } else { timestamp / 1_000_000 }
 }
 
 /// Adds the instances of the protocol: the act of the type, and opaque bytes.

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::end::{self, BridgeEnd};
+use super::files::FileChunk;
 use super::keys::{self, NoMessage};
 use super::{BINDING, Bridge, Fault};
 use crate::clock::unix_now;
@@ -15,6 +16,15 @@ use crate::pipeline::gateway_refusals::{invalid, no_audit, no_room};
 use crate::pipeline::record::Outcome;
 use crate::server::account::NoRoom;
 use crate::server::carrier::{CarriedFrame, FrameReader};
+
+/// Refused answers that the caller is told about after each of its messages. Each costs a signature and a frame.
+const REFUSED_ANSWERS: u32 = 64;
+
+/// A message of the agent that may pass.
+struct Said {
+    body: Bytes,
+    chunk: Option<FileChunk>,
+}
 
 impl Bridge {
     /// Relays everything from the agent, once its connection is open.
@@ -30,11 +40,16 @@ impl Bridge {
             self.worker.turns.unit().await;
             let exchange = self.exchange(self.decision.get());
             let outcome = match self.reply(&exchange, carried) {
-                Ok(packed) => {
+                Ok(Said { body, chunk }) => {
                     let time = self.worker.shared.limits.write_timeout;
-                    self.caller.send(&packed, time).await.map_err(|_| BridgeEnd::Left)
+                    let sent = self.caller.send(&body, time).await.map_err(|_| BridgeEnd::Left);
+                    sent.map(|()| self.answered_files.add(chunk))
+                }
+                Err(Fault::Refused(_)) if self.refused_answers.get() >= REFUSED_ANSWERS => {
+                    Err(end::too_many_refused())
                 }
                 Err(Fault::Refused(stopped)) => {
+                    self.refused_answers.set(self.refused_answers.get().saturating_add(1));
                     let about = self.last.borrow().clone();
                     self.tell(&exchange, &stopped, &about).await
                 }
@@ -47,12 +62,12 @@ impl Bridge {
     }
 
     /// Judges and records one message of the agent, and packs it for the caller.
-    fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Fault> {
+    fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Said, Fault> {
         let facts = || exchange.bare_facts(Direction::Reply);
         self.judged_reply(exchange, carried).map_err(|refusal| stopped_reply(refusal, facts()).into())
     }
 
-    fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Bytes, Refusal> {
+    fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Said, Refusal> {
         let shared = &self.worker.shared;
         let held = exchange.charge.hold(carried.bytes.len());
         held.map_err(|NoRoom| no_room(Delivered::Yes))?;
@@ -78,12 +93,15 @@ impl Bridge {
         let packed = self.packed(self.caller.compresses(), signed.frame.bytes()).map_err(refused_reply)?;
         let judged = signed.frame.judged(&shared.limits.json());
         let judged = judged.map_err(|fault| refused_reply(Refusal::of_message(&fault, BINDING)))?;
+        let chunk = FileChunk::read(&judged, &shared.limits.json());
         let answered = Answered { body: signed.frame.bytes().clone(), judged };
         let replier = Peer::signed(&signed.agent);
         let permit = {
             let mut exchanges = self.exchanges.borrow_mut();
             shared.inspector.inspect_said(&mut exchanges, &replier, answered, shared.now())?
         };
+        let files = self.answered_files.admit(chunk.as_ref(), self.signed.file_bytes);
+        files.map_err(|refusal| refused_reply(refusal.with_facts(permit.facts().clone())))?;
         if permit.written() == Written::ByGateway {
             return Err(
                 invalid("the gateway cannot rewrite a signed answer").with_facts(permit.facts().clone())
@@ -97,6 +115,6 @@ impl Bridge {
         }
         self.worker.metrics.allowed(Direction::Reply, exchange.began.elapsed().as_secs_f64());
         permit.spend();
-        Ok(packed)
+        Ok(Said { body: packed, chunk })
     }
 }

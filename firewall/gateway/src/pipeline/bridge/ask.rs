@@ -1,9 +1,9 @@
 //! Messages of the caller on their way to the agent.
 
 use bytes::Bytes;
-use semgate_contexts::json;
+use semgate_contexts::{NAMING_MEMBERS, json};
 use semgate_inspect::{
-    Arrived, Code, Delivered, Direction, HeaderClaims, Outgoing, Peer, Permit, Refusal, Sent,
+    Arrived, Code, Delivered, Direction, HeaderClaims, Inspector, Outgoing, Peer, Permit, Refusal, Sent,
 };
 use semgate_protocol::Call;
 use semgate_protocol::iac::{Frame, MessageType, deflate};
@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::end::{self, BridgeEnd};
+use super::files::FileChunk;
 use super::keys::{self, NoMessage, SignedFrame};
 use super::{BINDING, Bridge, Fault, send};
 use crate::clock::unix_now;
@@ -18,9 +19,16 @@ use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::gateway_refusals::{no_audit, no_room, unspent};
 use crate::pipeline::receive;
 use crate::pipeline::record::{NotRecorded, Outcome};
-use crate::server::account::NoRoom;
+use crate::pipeline::refuse::Manner;
+use crate::server::account::{NoRoom, Recording};
 use crate::server::carrier::{CarriedFrame, FrameReader, FrameWriter};
+use crate::server::framing::Caller;
 use crate::server::reply_signer::AnsweredMessage;
+
+/// The protocol that a message of native L8 names.
+const L8: &str = "L8/1.0";
+/// Steps that the gateway answers.
+const HANDSHAKE: [&str; 2] = ["HELLO", "LOCK"];
 
 /// The way to the agent, once it is open.
 struct ToAgent<'t> {
@@ -71,10 +79,29 @@ impl Bridge {
     async fn message(&self, carried: CarriedFrame, to: ToAgent<'_>) -> Result<(), BridgeEnd> {
         self.last_frame.set(Instant::now());
         let exchange = self.exchange(self.worker.decisions.next());
-        exchange.charge_arrival().map_err(BridgeEnd::refused)?;
         let held = exchange.charge.hold(carried.bytes.len());
         held.map_err(|NoRoom| BridgeEnd::refused(no_room(Delivered::No)))?;
         self.worker.turns.unit().await;
+        match self.counted(carried) {
+            Ok(signed) => {
+                let about = keys::about(&signed.frame);
+                let passed = self.admitted(&exchange, signed, to).await;
+                self.settled(&exchange, passed, &about).await
+            }
+            Err(no_message) => {
+                let charged = self.charge_address();
+                let (refusal, about) = match no_message {
+                    NoMessage::Framing(refusal) => return Err(BridgeEnd::refused(refusal)),
+                    NoMessage::Refused(refusal, about) => (refusal, about),
+                };
+                charged?;
+                self.settled(&exchange, Err(refusal.into()), &about).await
+            }
+        }
+    }
+
+    /// Opens and verifies a frame of the connection's agent. It must count before it is charged to the agent.
+    fn counted(&self, carried: CarriedFrame) -> Result<SignedFrame, NoMessage> {
         let generation = self.worker.shared.inspector.generation();
         let signed = keys::signed(
             carried,
@@ -82,30 +109,29 @@ impl Bridge {
             &self.signed.dictionaries,
             generation.policies(),
             unix_now(),
-        );
-        drop(generation);
-        let (passed, about) = match signed {
-            Ok(signed) => {
-                let about = keys::about(&signed.frame);
-                (Box::pin(self.passed(&exchange, signed, to)).await, about)
-            }
-            Err(NoMessage::Framing(refusal)) => {
-                (Err(BridgeEnd::refused(refusal).into()), AnsweredMessage::default())
-            }
-            Err(NoMessage::Refused(refusal, about)) => (Err(refusal.into()), about),
-        };
-        self.settled(&exchange, passed, &about).await
+        )?;
+        let counts =
+            self.is_own(&signed.agent).and_then(|()| signed.checked(&self.worker, Inspector::counts));
+        counts.map_err(|refusal| NoMessage::Refused(refusal, keys::about(&signed.frame)))?;
+        Ok(signed)
     }
 
-    /// Charges the first message, which was charged to the remote address so far.
+    /// Charges the remote address for a message that does not count.
+    fn charge_address(&self) -> Result<(), BridgeEnd> {
+        let (caller, decision) = (Caller::default(), self.worker.decisions.next());
+        let exchange = Exchange::new(&self.worker, &self.address, caller, Manner::Plain, decision);
+        exchange.charge_arrival().map_err(BridgeEnd::refused)
+    }
+
+    /// Charges the agent for a message that counts, and takes it through the stages.
     async fn admitted(
         &self,
         exchange: &Exchange<'_>,
-        first: SignedFrame,
+        signed: SignedFrame,
         to: ToAgent<'_>,
     ) -> Result<(), Fault> {
         exchange.charge_arrival().map_err(BridgeEnd::refused)?;
-        Box::pin(self.passed(exchange, first, to)).await
+        Box::pin(self.passed(exchange, signed, to)).await
     }
 
     /// Tells the caller about a refused message.
@@ -130,15 +156,15 @@ impl Bridge {
         to: ToAgent<'_>,
     ) -> Result<(), Fault> {
         let limits = &self.worker.shared.limits;
-        let SignedFrame { frame, agent, key, form } = signed;
-        self.belongs(&frame, &agent)?;
-        self.worker.metrics.signed(form.as_str());
-        self.key.set(key);
-        if is_handshake(&frame, &limits.json()) {
-            return self.handshake(exchange, &Peer::signed(&agent), &frame).await;
+        self.in_session(&signed.frame)?;
+        self.worker.metrics.signed(signed.form.as_str());
+        self.key.set(signed.key);
+        exchange.charge.hold(signed.frame.bytes().len()).map_err(|NoRoom| no_room(Delivered::No))?;
+        exchange.charge.owe(receive::cost_of(signed.frame.bytes()), self.worker.shared.now());
+        if is_handshake(&signed.frame, &limits.json()) {
+            return self.handshake(exchange, &signed).await;
         }
-        exchange.charge.hold(frame.bytes().len()).map_err(|NoRoom| no_room(Delivered::No))?;
-        exchange.charge.owe(receive::cost_of(frame.bytes()), self.worker.shared.now());
+        let SignedFrame { frame, agent, .. } = signed;
         let judged = frame.judged(&limits.json());
         let judged = judged.map_err(|fault| Refusal::of_message(&fault, BINDING))?;
         let arrived = Arrived { call: Call::iac(), body: frame.bytes().clone(), judged: judged.clone() };
@@ -146,8 +172,9 @@ impl Bridge {
         if frame.kind() == MessageType::RegisterKey {
             return self.filed(exchange, permit, &frame).await;
         }
-        let totals = self.files.borrow_mut().add(&judged, &limits.json(), self.signed.file_bytes);
-        let room = totals.and_then(|()| self.exchanges.borrow().room(&permit));
+        let chunk = FileChunk::read(&judged, &limits.json());
+        let room = self.asked_files.admit(chunk.as_ref(), self.signed.file_bytes);
+        let room = room.and_then(|()| self.exchanges.borrow().room(&permit));
         let packed = room.and_then(|()| self.packed(self.signed.agent.compresses(), permit.body()));
         let agent = match packed {
             Ok(packed) => self.open(to).await.map(|agent| (agent, packed)),
@@ -155,7 +182,9 @@ impl Bridge {
         };
         match agent {
             Ok((agent, packed)) => {
-                self.forward(exchange, permit, &agent, Outbound { frame: &frame, packed }).await
+                self.forward(exchange, permit, &agent, Outbound { frame: &frame, packed }).await?;
+                self.asked_files.add(chunk);
+                Ok(())
             }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }
@@ -177,22 +206,24 @@ impl Bridge {
         .with_hint("send less in one message"))
     }
 
-    /// Checks that a message is of the connection's agent and session.
-    fn belongs(&self, frame: &Frame, agent: &str) -> Result<(), Refusal> {
-        let mismatch =
-            |reason: &str, hint: &str| Err(Refusal::new(Code::SenderMismatch, reason).with_hint(hint));
-        if agent != self.identity.id() {
-            return mismatch(
-                "the connection belongs to another agent",
-                "open a connection for each agent: its first message decides",
-            );
+    /// Checks that a message is of the connection's agent.
+    fn is_own(&self, agent: &str) -> Result<(), Refusal> {
+        if agent == self.identity.id() {
+            return Ok(());
         }
+        Err(Refusal::new(Code::SenderMismatch, "the connection belongs to another agent")
+            .with_hint("open a connection for each agent: its first message decides"))
+    }
+
+    /// Checks that a message is of the connection's session.
+    fn in_session(&self, frame: &Frame) -> Result<(), Refusal> {
         let named = Some(frame.session_id()).filter(|id| *id != 0);
         match (self.session.get(), named) {
-            (Some(own), Some(named)) if own != named => mismatch(
+            (Some(own), Some(named)) if own != named => Err(Refusal::new(
+                Code::SenderMismatch,
                 "the message is of another session than its connection",
-                "use one session on a connection, or 0 for none",
-            ),
+            )
+            .with_hint("use one session on a connection, or 0 for none")),
             (None, Some(named)) => {
                 self.session.set(Some(named));
                 Ok(())
@@ -243,6 +274,7 @@ impl Bridge {
         let packed = if body == before { packed } else { self.packed(agent.compresses(), &body)? };
         let shared = &self.worker.shared;
         *self.last.borrow_mut() = keys::about(frame);
+        self.refused_answers.set(0);
         self.decision.set(exchange.decision);
         self.awaits.set(sent.facts().performative.is_some_and(|says| says.is_asking()));
         let settles = (!sent.facts().learnt.is_empty()).then(|| sent.clone());
@@ -286,9 +318,12 @@ impl Bridge {
     }
 
     /// Answers a handshake for the agent (`docs/spec/snl.md`). The lock that it agrees on then stands in each message.
-    async fn handshake(&self, exchange: &Exchange<'_>, peer: &Peer, frame: &Frame) -> Result<(), Fault> {
+    /// Its stamp, receiver and ids count as those of any message.
+    async fn handshake(&self, exchange: &Exchange<'_>, signed: &SignedFrame) -> Result<(), Fault> {
+        signed.checked(&self.worker, Inspector::take_signed)?;
+        let frame = &signed.frame;
         let body = Bytes::copy_from_slice(frame.payload().as_bytes());
-        let answer = exchange.handshake_within(peer, body)?;
+        let answer = exchange.handshake_within(&Peer::signed(&signed.agent), body)?;
         let payload = String::from_utf8_lossy(&answer).into_owned();
         let reply = self.signer.message(&keys::about(frame), payload);
         let time = self.worker.shared.limits.write_timeout;
@@ -299,10 +334,12 @@ impl Bridge {
     async fn filed(&self, exchange: &Exchange<'_>, permit: Permit, frame: &Frame) -> Result<(), Fault> {
         let (_, sent) = self.spent(exchange, permit).await?;
         let key = data_encoding::HEXLOWER.encode(frame.extra());
-        tracing::warn!(
-            decision = %exchange.decision, agent = self.identity.id(), route = self.worker.route.name, key,
-            "an agent asks for another key: list it in `entities.json`, or ignore it"
-        );
+        if let Recording::Whole { others } = self.identity.account().filing(self.worker.shared.now()) {
+            tracing::warn!(
+                decision = %exchange.decision, agent = self.identity.id(), route = self.worker.route.name, key, others,
+                "an agent asks for another key: list it in `entities.json`, or ignore it"
+            );
+        }
         drop(sent);
         let payload = br#"{"key":"filed"}"#;
         let reply = self.signer.reply(&keys::about(frame), payload);
@@ -311,17 +348,45 @@ impl Bridge {
     }
 }
 
-/// True of a command whose payload is a whole message of native L8, as handshakes are.
+/// True of a command whose payload is a HELLO or LOCK in native L8. Any other payload with a member `protocol` is content.
 fn is_handshake(frame: &Frame, limits: &json::Limits) -> bool {
-    let envelope =
-        |json: &json::Json<'_>| json.as_object().is_some_and(|object| object.get("protocol").is_some());
     frame.kind() == MessageType::Command
         && frame.extra().is_empty()
-        && json::read(frame.payload().as_bytes(), limits).is_ok_and(|json| envelope(&json))
+        && json::read(frame.payload().as_bytes(), limits).is_ok_and(|payload| is_step(&payload))
+}
+
+fn is_step(payload: &json::Json<'_>) -> bool {
+    let Some(envelope) = payload.as_object() else { return false };
+    let protocol = envelope.get("protocol").and_then(json::Json::as_str);
+    let content = envelope.get("content").and_then(json::Json::as_object);
+    protocol == Some(L8)
+        && content.is_some_and(|content| {
+            let mut names = NAMING_MEMBERS.iter().filter_map(|member| content.get(member)?.as_str());
+            names.any(|name| HANDSHAKE.contains(&name))
+        })
 }
 
 impl From<BridgeEnd> for Fault {
     fn from(end: BridgeEnd) -> Self {
         Self::Ends(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_with_a_member_named_protocol_is_no_handshake() {
+        let is_step = |text: &str| is_step(&json::read(text.as_bytes(), &json::Limits::default()).unwrap());
+        assert!(is_step(r#"{"protocol": "L8/1.0", "content": {"concept_type": "HELLO"}}"#));
+        assert!(is_step(r#"{"protocol": "L8/1.0", "content": {"concept_type": "LOCK"}}"#));
+        for content in [
+            r#"{"concept_type": "link", "protocol": "tcp"}"#,
+            r#"{"protocol": "L8/1.0", "content": {"concept_type": "payment"}}"#,
+            r#"{"protocol": "L8/1.0"}"#,
+        ] {
+            assert!(!is_step(content), "{content}");
+        }
     }
 }

@@ -66,12 +66,20 @@ pub(super) fn of_caller(fault: CarrierFault) -> BridgeEnd {
     }
 }
 
+/// End by a fault of the agent.
+fn by_agent(reason: &str) -> BridgeEnd {
+    let stopped = Stopped::from(invalid(reason));
+    BridgeEnd::Refused(Box::new(Stopped { direction: semgate_inspect::Direction::Reply, ..stopped }))
+}
+
+/// End of an agent that sends nothing but refused answers.
+pub(super) fn too_many_refused() -> BridgeEnd {
+    by_agent("too many answers of the upstream agent were refused after one message")
+}
+
 /// End after a fault in the agent's frames.
 pub(super) fn of_agent(fault: CarrierFault) -> BridgeEnd {
-    let refused = |reason: &str| {
-        let stopped = Stopped::from(invalid(reason));
-        BridgeEnd::Refused(Box::new(Stopped { direction: semgate_inspect::Direction::Reply, ..stopped }))
-    };
+    let refused = by_agent;
     match fault {
         CarrierFault::Ended => BridgeEnd::Over,
         CarrierFault::TooLarge => refused("the answer of the upstream agent is larger than the limit"),

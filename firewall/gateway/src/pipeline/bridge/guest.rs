@@ -1,14 +1,15 @@
-//! A connection before its first verified message. Its work is charged to the remote address.
+//! A connection before its first verified message that counts. Its work is charged to the remote address.
 
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use semgate_certs::PeerFault;
-use semgate_inspect::Refusal;
+use semgate_inspect::{Inspector, Refusal};
 use tokio::time::timeout;
 
 use super::end::{self, BridgeEnd};
+use super::files::FileTotals;
 use super::keys::{self, NoMessage, SignedFrame};
 use super::{Bridge, FAREWELL, Telling, bounds, tell};
 use crate::clock::unix_now;
@@ -16,7 +17,7 @@ use crate::pipeline::exchange::Exchange;
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::identify::Identity;
 use crate::pipeline::refuse::Manner;
-use crate::server::account::{Account, Connection, NoAccount, TooMany};
+use crate::server::account::{Account, Charge, Connection, NoAccount, TooMany};
 use crate::server::carrier::{CarriedFrame, Carrier};
 use crate::server::framing::Caller;
 use crate::server::quic;
@@ -64,7 +65,8 @@ impl Guest {
         }
     }
 
-    /// The first message that a key of an agent verifies. Every other is refused.
+    /// The first message that a key of an agent verifies and that counts: for this receiver, in its time, and never sent before.
+    /// Every other is refused.
     async fn first(&mut self) -> Result<SignedFrame, BridgeEnd> {
         let worker = Rc::clone(&self.worker);
         let identity = Rc::new(self.identity().map_err(|_| BridgeEnd::Left)?);
@@ -99,7 +101,11 @@ impl Guest {
         self.worker.turns.unit().await;
         let bounds = bounds(&self.worker, &self.signed);
         let generation = self.worker.shared.inspector.generation();
-        keys::signed(carried, &bounds, &self.signed.dictionaries, generation.policies(), unix_now())
+        let signed =
+            keys::signed(carried, &bounds, &self.signed.dictionaries, generation.policies(), unix_now())?;
+        let counts = signed.checked(&self.worker, Inspector::opens);
+        counts.map_err(|refusal| NoMessage::Refused(refusal, keys::about(&signed.frame)))?;
+        Ok(signed)
     }
 
     /// The remote address in place of an agent.
@@ -116,7 +122,8 @@ impl Guest {
         // one window for each side
         let connection = identity.connect(2 * quic::WINDOW as usize);
         let connection = connection.map_err(|TooMany| gateway_refusals::too_many())?;
-        let bridge = Bridge::new(self, Rc::new(identity), first);
+        let address = Rc::new(self.identity().map_err(|_| gateway_refusals::too_many())?);
+        let bridge = Bridge::new(self, Sides { identity: Rc::new(identity), address }, first);
         Ok((bridge, connection))
     }
 
@@ -131,21 +138,32 @@ impl Guest {
     }
 }
 
+/// The accounts of a connection: its agent's, and its remote address's.
+struct Sides {
+    identity: Rc<Identity>,
+    address: Rc<Identity>,
+}
+
 impl Bridge {
-    fn new(guest: &Guest, identity: Rc<Identity>, first: &SignedFrame) -> Self {
+    fn new(guest: &Guest, Sides { identity, address }: Sides, first: &SignedFrame) -> Self {
         let worker = Rc::clone(&guest.worker);
+        let files = || FileTotals::new(Charge::new(identity.account()));
+        let (asked_files, answered_files) = (files(), files());
         Self {
             exchanges: worker.shared.inspector.exchanges().into(),
             decision: worker.decisions.next().into(),
             worker,
             identity,
+            address,
             signed: Rc::clone(&guest.signed),
             signer: Arc::clone(&guest.signer),
             caller: guest.carrier.writer.clone(),
             key: first.key.into(),
             last: AnsweredMessage::default().into(),
             session: None.into(),
-            files: Default::default(),
+            asked_files,
+            answered_files,
+            refused_answers: 0.into(),
             awaits: false.into(),
             last_frame: tokio::time::Instant::now().into(),
         }

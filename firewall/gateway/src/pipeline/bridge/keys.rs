@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER_PERMISSIVE;
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Inspector, Now, Peer, Refusal, SignedHead};
 use semgate_policies::{AgentEntry, Policies};
-use semgate_protocol::iac::{Dictionaries, Frame, FrameLimits, SignedForm, inflate_with};
+use semgate_protocol::Call;
+use semgate_protocol::iac::{Dictionaries, Frame, FrameIds, FrameLimits, SignedForm, inflate_with};
 
 use super::{BINDING, ZSTD_WINDOW};
 use crate::server::carrier::{CarriedFrame, FrameBounds};
 use crate::server::reply_signer::AnsweredMessage;
+use crate::server::worker::RouteWorker;
 
 /// Bytes of the longest name that an answer repeats: those of a SPIFFE id.
 const NAME: usize = 2048;
@@ -22,6 +24,22 @@ pub(super) struct SignedFrame {
     pub(super) agent: Arc<str>,
     pub(super) key: [u8; 32],
     pub(super) form: SignedForm,
+}
+
+/// An early check of the inspector.
+pub(super) type EarlyCheck = fn(&Inspector, &SignedHead<'_>, Now) -> Result<(), Refusal>;
+
+impl SignedFrame {
+    /// Checks the names, ids and stamp.
+    ///
+    /// # Errors
+    /// Those of the check.
+    pub(super) fn checked(&self, worker: &RouteWorker, check: EarlyCheck) -> Result<(), Refusal> {
+        let (ids, peer, call) = (FrameIds::of(&self.frame), Peer::signed(&self.agent), Call::iac());
+        let message = ids.head(&self.frame);
+        let head = SignedHead { route: &worker.route, peer: &peer, call: &call, message: &message };
+        check(&worker.shared.inspector, &head, worker.shared.now())
+    }
 }
 
 /// The reason why a frame is no message of a known agent.

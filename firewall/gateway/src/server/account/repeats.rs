@@ -22,9 +22,15 @@ pub(crate) enum Recording {
     Counted,
 }
 
-/// The refusals of one agent.
-#[derive(Debug, Default)]
-pub(super) struct Repeats(BTreeMap<Code, Kind>);
+/// The refusals of one agent, by code; or its other events with a record each, by kind.
+#[derive(Debug)]
+pub(super) struct Repeats<K = Code>(BTreeMap<K, Kind>);
+
+impl<K> Default for Repeats<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
 
 /// The refusals of one code.
 #[derive(Debug)]
@@ -35,8 +41,8 @@ struct Kind {
     counted: u64,
 }
 
-impl Repeats {
-    pub(super) fn refusal(&mut self, code: Code, now_ms: u64) -> Recording {
+impl<K: Copy + Ord> Repeats<K> {
+    pub(super) fn refusal(&mut self, code: K, now_ms: u64) -> Recording {
         let new = || Kind { minute: now_ms, recorded: 0, last_ms: now_ms, counted: 0 };
         let kind = self.0.entry(code).or_insert_with(new);
         if now_ms >= kind.minute.saturating_add(MINUTE_MS) {
@@ -52,14 +58,14 @@ impl Repeats {
     }
 
     /// Restores the counts of a record that found no room.
-    pub(super) fn put_back(&mut self, code: Code, count: u64, now_ms: u64) {
+    pub(super) fn put_back(&mut self, code: K, count: u64, now_ms: u64) {
         let new = || Kind { minute: now_ms, recorded: 0, last_ms: now_ms, counted: 0 };
         let kind = self.0.entry(code).or_insert_with(new);
         kind.counted = kind.counted.saturating_add(count);
     }
 
     /// Takes the counts without a record, for codes last recorded at least a second ago. Forgets codes after a minute.
-    pub(super) fn overdue(&mut self, now_ms: u64) -> Vec<(Code, u64)> {
+    pub(super) fn overdue(&mut self, now_ms: u64) -> Vec<(K, u64)> {
         self.0.retain(|_, kind| kind.counted > 0 || now_ms < kind.minute.saturating_add(MINUTE_MS));
         let due = self
             .0

@@ -161,3 +161,11 @@ fn refused(accounts: &Accounts, names: &[Arc<str>]) -> usize {
     let shard = |name: &Arc<str>| accounts.hasher.hash_one(name) % (SHARDS as u64);
     names.iter().skip(1).filter(|name| shard(name) == shard(&names[0])).count()
 }
+
+#[test]
+fn attack_keys_to_register_flood_the_log() {
+    let one = of(&accounts(Limits::default()), "one");
+    let alone = (0..1_000).filter(|_| one.filing(at(0)) != Recording::Counted).count();
+    assert_eq!(alone, 10);
+    assert_eq!(one.filing(at(2_000)), Recording::Whole { others: 990 });
+}
