@@ -412,3 +412,92 @@ fn the_same_messages_pass_over_tls_and_unix_sockets() {
         assert!(rest.is_empty(), "a false length ends a byte stream");
     });
 }
+
+/// The senders and codes of all records of refusals.
+fn refused(house: &House) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let audit = house.audit();
+    let refused = audit.iter().filter(|line| line["verdict"] == "refused");
+    refused.map(|line| (text(&line["sender"]), text(&line["code"]))).collect()
+}
+
+#[test]
+fn attack_an_old_message_of_an_agent_opens_connections_in_its_name() {
+    run(async {
+        let mut house = house();
+        let server = Server::start(|frame| vec![agreed(frame)]);
+        let gateway = start(&mut house, &server, "");
+        let mut stale = draft("alice", "bob", MessageType::Command, &decision("INFORM", "sku-1"));
+        stale.timestamp -= 100_000;
+        let taken = command("sku-2");
+        let client = Peer::connect(gateway.port("iac")).await;
+        client.send(&taken).await;
+        assert_eq!(client.receive().await.unwrap().from(), "bob");
+        let another = draft("alice", "carol", MessageType::Command, &decision("INFORM", "sku-3"));
+        let mut unknown = draft("alice", "bob", MessageType::Command, &decision("INFORM", "sku-4"));
+        unknown.payload = unknown.payload.replace("supplyChain:v1.0", "supplyChain:v7.0");
+        let unknown = signed(unknown, "alice");
+        let opener = Peer::connect(gateway.port("iac")).await;
+        opener.send(&unknown).await;
+        assert_eq!(problem(&opener.receive().await.unwrap())["code"], "context_unknown");
+        let old = [
+            (signed(stale, "alice"), "replayed"),
+            (taken, "replayed"),
+            (signed(another, "alice"), "receiver_mismatch"),
+            (unknown, "replayed"),
+        ];
+        for (message, code) in old {
+            let client = Peer::connect(gateway.port("iac")).await;
+            client.send(&message).await;
+            let told = problem(&client.receive().await.unwrap());
+            assert_eq!(told["code"], code, "{told}");
+        }
+        wait("the records", || refused(&house).len() == 5);
+        let of_alice = refused(&house).into_iter().filter(|(sender, _)| sender == RETAILER);
+        assert_eq!(of_alice.map(|(_, code)| code).collect::<Vec<_>>(), ["context_unknown"]);
+    });
+}
+
+#[test]
+fn attack_a_handshake_skips_the_stamp_and_repeats() {
+    run(async {
+        let mut house = house();
+        let server = Server::start(|frame| vec![agreed(frame)]);
+        let gateway = start(&mut house, &server, "");
+        let client = Peer::connect(gateway.port("iac")).await;
+        client.send(&command("sku-1")).await;
+        client.receive().await.unwrap();
+        let hello = json!({"protocol": "L8/1.0", "content": {"concept_type": "HELLO"}}).to_string();
+        let hello = || draft("alice", "bob", MessageType::Command, &hello);
+        let mut stale = hello();
+        stale.timestamp -= 100_000;
+        refused_alone(&client, &server, signed(stale, "alice"), "replayed").await;
+        let mut another = hello();
+        another.to = "carol".to_owned();
+        refused_alone(&client, &server, signed(another, "alice"), "receiver_mismatch").await;
+        let once = signed(hello(), "alice");
+        client.send(&once).await;
+        assert_ne!(problem(&client.receive().await.unwrap())["code"], "replayed");
+        refused_alone(&client, &server, once, "replayed").await;
+    });
+}
+
+#[test]
+fn attack_refused_answers_without_end_close_the_connection() {
+    run(async {
+        let mut house = house();
+        let server = Server::start(|frame| {
+            let answer = || draft("bob", frame.from(), MessageType::Reply, &decision("AGREE", "sku-1"));
+            (0..70).map(|_| signed(answer(), "mallory")).collect()
+        });
+        let gateway = start(&mut house, &server, "");
+        let client = Peer::connect(gateway.port("iac")).await;
+        client.send(&command("sku-1")).await;
+        let mut refused = 0;
+        while client.receive().await.is_some() {
+            refused += 1;
+        }
+        assert!(refused <= 64, "{refused}");
+        assert_eq!(client.closed().await, (758, "upstream_invalid".to_owned()));
+    });
+}
