@@ -501,3 +501,4 @@ fn attack_refused_answers_without_end_close_the_connection() {
         assert_eq!(client.closed().await, (758, "upstream_invalid".to_owned()));
     });
 }
+mod carriers;

@@ -172,8 +172,8 @@ fn the_card_is_the_pinned_one_with_the_address_of_the_gateway() {
     assert_eq!(manifest["capabilities"][0]["name"], "bookFlight");
     let head = stage.get("HEAD", "/ldp/identity", "");
     assert_eq!((head.status, head.body.as_str()), (200, ""));
-    assert_eq!(stage.agent.seen().len(), 1, "the delegate is asked once a minute");
-    assert_eq!(stage.get("GET", "/ldp/stream", "").problem(), (404, "method_unsupported".to_owned()));
+    assert!(stage.agent.seen().len() <= 2, "each core asks the delegate once a minute");
+    assert_eq!(stage.get("GET", "/ldp/stream", "").problem(), (400, "method_unsupported".to_owned()));
 }
 
 #[test]
@@ -195,8 +195,11 @@ fn ldp_attack_a_delegate_with_another_card_is_not_shown() {
 fn refusals_are_answers_of_the_delegate_under_its_secret() {
     let secret = format!("ldp_secrets = [{{ agent = \"{WHOLESALER}\", file = \"delegate.secret\" }}]\n");
     let stage = Stage::new(delegate, &secret);
-    let answer =
-        stage.propose(json!({"preferred_payload_modes": ["semantic_frame"], "trust_domain": "evil"}));
+    // before the sender counts, nobody has a text signed in the delegate's name
+    let early = stage.propose(json!({"preferred_payload_modes": ["semantic_frame"], "trust_domain": "evil"}));
+    assert_eq!(error(&early, "SESSION_REJECT")["code"], "sender_mismatch");
+    assert!(early.json()["signature"].is_null());
+    let answer = stage.propose(json!({"preferred_payload_modes": ["text"]}));
     let refused = error(&answer, "SESSION_REJECT");
     assert_eq!((&refused["category"], &refused["retryable"]), (&"policy".into(), &false.into()));
     let json = answer.json();
@@ -227,8 +230,8 @@ fn a_refused_task_is_refused_again_when_its_client_asks_about_it() {
     let unknown = error(&stage.poll("t-2"), "TASK_FAILED");
     assert_ne!(unknown["code"], refused["code"], "nobody submitted it");
     assert_eq!(stage.posted().len(), 1);
-    let records = stage.house.audit();
-    assert_eq!(records.iter().filter(|record| record["verdict"] == "refused").count(), 3, "{records:?}");
+    let refused = || stage.house.audit().iter().filter(|record| record["verdict"] == "refused").count();
+    common::wait("a record for each refusal", || refused() == 3);
 }
 
 #[test]
