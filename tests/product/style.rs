@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/negotiation", 4490, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/approvals", 2964, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("firewall/scan", 1780, [0, 0, 0, 0, 0, 0, 0, 0]),
-    ("firewall/inspect", 16300, [0, 0, 0, 0, 0, 0, 0, 0]),
+    ("firewall/inspect", 16340, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("authority/server", 15960, [2, 4, 0, 0, 0, 0, 0, 0]),
     ("firewall/gateway", 36500, [1, 1, 1, 0, 0, 0, 0, 0]),
     ("console", 6275, [0, 0, 0, 0, 0, 0, 0, 0]),

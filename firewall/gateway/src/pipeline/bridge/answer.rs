@@ -21,7 +21,7 @@ use crate::server::carrier::{CarriedFrame, FrameReader};
 const REFUSED_ANSWERS: u32 = 64;
 
 /// A message of the agent that may pass.
-struct Said {
+struct JudgedAnswer {
     body: Bytes,
     chunk: Option<FileChunk>,
 }
@@ -40,7 +40,7 @@ impl Bridge {
             self.worker.turns.unit().await;
             let exchange = self.exchange(self.decision.get());
             let outcome = match self.reply(&exchange, carried) {
-                Ok(Said { body, chunk }) => {
+                Ok(JudgedAnswer { body, chunk }) => {
                     let time = self.worker.shared.limits.write_timeout;
                     let sent = self.caller.send(&body, time).await.map_err(|_| BridgeEnd::Left);
                     sent.map(|()| self.answered_files.add(chunk))
@@ -62,12 +62,12 @@ impl Bridge {
     }
 
     /// Judges and records one message of the agent, and packs it for the caller.
-    fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Said, Fault> {
+    fn reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<JudgedAnswer, Fault> {
         let facts = || exchange.bare_facts(Direction::Reply);
         self.judged_reply(exchange, carried).map_err(|refusal| stopped_reply(refusal, facts()).into())
     }
 
-    fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<Said, Refusal> {
+    fn judged_reply(&self, exchange: &Exchange<'_>, carried: CarriedFrame) -> Result<JudgedAnswer, Refusal> {
         let shared = &self.worker.shared;
         let held = exchange.charge.hold(carried.bytes.len());
         held.map_err(|NoRoom| no_room(Delivered::Yes))?;
@@ -115,6 +115,6 @@ impl Bridge {
         }
         self.worker.metrics.allowed(Direction::Reply, exchange.began.elapsed().as_secs_f64());
         permit.spend();
-        Ok(Said { body: packed, chunk })
+        Ok(JudgedAnswer { body: packed, chunk })
     }
 }

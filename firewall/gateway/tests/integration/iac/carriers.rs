@@ -104,7 +104,11 @@ fn an_answer_beyond_the_frames_of_callers_is_refused() {
         let client = Peer::connect(gateway.port("iac")).await;
         client.send(&command("sku-1")).await;
         let told = problem(&client.receive().await.unwrap());
-        assert_eq!((&told["code"], &told["cause"]), (&json!("upstream_invalid"), &json!("too_large")), "{told}");
+        assert_eq!(
+            (&told["code"], &told["cause"]),
+            (&json!("upstream_invalid"), &json!("too_large")),
+            "{told}"
+        );
         assert_eq!(client.receive().await.unwrap().from(), "bob", "a smaller answer passes");
     });
 }
