@@ -1,4 +1,4 @@
-//! What A2A, MCP, LDP and IAC cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
+//! Cost of A2A, MCP, LDP and IAC through the gateway, beside plain forwarding, and the delay of a stream's first event (README,
 //! "Speed").
 //!
 //!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream ldp iac]

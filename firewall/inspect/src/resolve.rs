@@ -146,10 +146,7 @@ pub(crate) fn authentic(case: &Inspection<'_>, message: &Message<'_>) -> Result<
 
 /// Checks that the ids in the message equal the verified ones, their aliases, or their names in this binding, byte for byte.
 fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
-    let is = |named: &str, id: &str| {
-        let agent = || case.generation.policies().agent(id);
-        named == id || agent().is_some_and(|agent| agent.is_named(message.binding.as_str(), named))
-    };
+    let is = |named: &str, id: &str| parties::is_named(case, id, message.binding.as_str(), named);
     if message.sender_id.is_some_and(|named| !is(named, case.sender.id())) {
         return Err(Refusal::new(Code::SenderMismatch, "the sender in the message is not the verified peer")
             .with_hint("name your own verified id, or its alias")

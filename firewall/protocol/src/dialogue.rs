@@ -63,10 +63,7 @@ pub enum SessionStep<'j> {
     /// Begins a task under an id of the caller's choice.
     Submit(Submission<'j>),
     /// Asks about a task, or cancels it. The session may stay unnamed.
-    Follow {
-        /// The task.
-        task: &'j str,
-    },
+    Follow,
     /// States the result of a task.
     Result(Usage),
     /// Speaks in a session, about no task.

@@ -107,7 +107,7 @@ pub fn problem(reply: &Frame) -> serde_json::Value {
     serde_json::from_str(reply.payload()).unwrap()
 }
 
-/// What a server does with a message: the protobufs that it sends back.
+/// The protobufs that a server sends back for a message.
 pub type Act = Arc<dyn Fn(&Frame) -> Vec<Vec<u8>> + Send + Sync>;
 
 /// A server that records everything.

@@ -93,6 +93,14 @@ fn command(item: &str) -> Vec<u8> {
     signed(draft("alice", "bob", MessageType::Command, &decision("INFORM", item)), "alice")
 }
 
+/// A caller whose first message was answered.
+async fn answered(gateway: &Gateway, item: &str) -> Peer {
+    let client = Peer::connect(gateway.port("iac")).await;
+    client.send(&command(item)).await;
+    client.receive().await.unwrap();
+    client
+}
+
 /// The reply of a well-behaved agent.
 fn agreed(to: &Frame) -> Vec<u8> {
     signed(draft("bob", to.from(), MessageType::Reply, &decision("AGREE", "sku-1")), "bob")
@@ -143,9 +151,7 @@ fn a_refused_message_is_answered_by_the_gateway_and_ends_nothing() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let client = Peer::connect(gateway.port("iac")).await;
-        client.send(&command("sku-0")).await;
-        client.receive().await.unwrap();
+        let client = answered(&gateway, "sku-0").await;
 
         let mut unknown = draft("alice", "bob", MessageType::Command, &decision("INFORM", "x"));
         unknown.payload = unknown.payload.replace("supplyChain:v1.0", "supplyChain:v7.0");
@@ -267,9 +273,7 @@ fn a_removed_key_ends_the_connection_and_a_listed_one_works_at_once() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let client = Peer::connect(gateway.port("iac")).await;
-        client.send(&command("sku-1")).await;
-        client.receive().await.unwrap();
+        let client = answered(&gateway, "sku-1").await;
         named(&house, &["alice", "alice-next"]);
         let next = || {
             signed(draft("alice", "bob", MessageType::Command, &decision("INFORM", "sku-2")), "alice-next")
@@ -342,9 +346,7 @@ fn a_drain_lets_the_answer_pass_and_then_closes() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let mut gateway = start(&mut house, &server, "");
-        let client = Peer::connect(gateway.port("iac")).await;
-        client.send(&command("sku-1")).await;
-        client.receive().await.unwrap();
+        let client = answered(&gateway, "sku-1").await;
         gateway.tell_to_stop();
         assert_eq!(client.closed().await, (0, "drained".to_owned()));
         tokio::task::spawn_blocking(move || gateway.stop().unwrap()).await.unwrap();
@@ -464,9 +466,7 @@ fn attack_a_handshake_skips_the_stamp_and_repeats() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let client = Peer::connect(gateway.port("iac")).await;
-        client.send(&command("sku-1")).await;
-        client.receive().await.unwrap();
+        let client = answered(&gateway, "sku-1").await;
         let hello = json!({"protocol": "L8/1.0", "content": {"concept_type": "HELLO"}}).to_string();
         let hello = || draft("alice", "bob", MessageType::Command, &hello);
         let mut stale = hello();

@@ -47,7 +47,7 @@ pub(super) fn holds(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), 
         SessionStep::Propose(terms) => proposes(case, terms),
         SessionStep::Accept { mode, .. } => accepts(case, *mode),
         SessionStep::Submit(submission) => submits(case, submission),
-        SessionStep::Follow { .. } => {
+        SessionStep::Follow => {
             open(case)?;
             let live = case.live.filter(|live| live.task.is_some());
             let together = live.is_some_and(|live| {
@@ -167,7 +167,6 @@ fn submits(case: &Inspection<'_>, submission: &Submission<'_>) -> Result<(), Ref
     }
     let spent = |bound: Option<u64>, used: u64| bound.is_some_and(|bound| used >= bound);
     let tokens = least(rules.session_tokens, bounds.tokens);
-    // a renewed task was begun before its session was spent
     if spent(tokens, dialogue.tokens()) || spent(bounds.micro_usd, dialogue.micro_usd()) {
         return Err(exhausted());
     }

@@ -69,7 +69,7 @@ pub(super) fn request<'j>(envelope: &Envelope<'j>, reading: &Reading<'_>, out: &
             out.threads.tasks.push(task);
             out.threads.own.task = Some(task);
             out.threads.asks = true;
-            out.dialogue.step = SessionStep::Follow { task };
+            out.dialogue.step = SessionStep::Follow;
         }
         Kind::SessionClose => {
             body.get("reason").map(reason).transpose()?;

@@ -1,4 +1,4 @@
-//! What both libraries write is read, and what the protocol leaves open is closed.
+//! Messages of both libraries are read. Places that the protocol leaves open are closed.
 
 use super::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! What the programs of this package share: keys from their seeds, and messages of iac-rs as JSON.
+//! Shared by the programs of this package: keys from their seeds, and messages of iac-rs as JSON.
 
 use ed25519_compact::Seed;
 use iac_rs::prelude::{KeyPair, Message, Result, Signer};

@@ -39,9 +39,7 @@ fn a_reset_stream_counts_as_a_message() {
         let mut house = house();
         let server = Server::start(|frame| vec![agreed(frame)]);
         let gateway = start(&mut house, &server, "");
-        let client = Peer::connect(gateway.port("iac")).await;
-        client.send(&command("sku-1")).await;
-        client.receive().await.unwrap();
+        let client = answered(&gateway, "sku-1").await;
         let mut stream = client.connection.open_uni().await.unwrap();
         stream.write_all(b"begins").await.unwrap();
         stream.reset(0_u32.into()).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever comes, nothing panics, and an accepted message has one encoding and one reading.
+//! No input causes a panic. An accepted message has one encoding and one reading.
 
 use super::*;
 use crate::{Binding, Call};

@@ -1,4 +1,4 @@
-//! Whatever comes, nothing panics, and two messages never have one signed text.
+//! No input causes a panic, and two messages never have one signed text.
 
 use super::*;
 use proptest::prelude::*;
